@@ -1,0 +1,40 @@
+"""Find the best intervention on a known causal graph in as few experiments as possible, with a guarantee."""
+
+from pgcpe.actions import Action, do, interventions
+from pgcpe.bandit import CausalBandit
+from pgcpe.confidence import Intervals
+from pgcpe.environment import Environment, SimulatedEnvironment, expected_reward, expected_rewards
+from pgcpe.estimators import AdmissibleSequence, EmpiricalMeans, Estimate, Estimator
+from pgcpe.identification import admissible_sequence, equal_effect, explain, is_admissible_sequence
+from pgcpe.networks import load_network, shipped_networks
+from pgcpe.policies import CCPE, LUCB, Policy, Result
+from pgcpe.samples import Samples
+
+__all__ = [
+    "CCPE",
+    "LUCB",
+    "Action",
+    "AdmissibleSequence",
+    "CausalBandit",
+    "EmpiricalMeans",
+    "Environment",
+    "Estimate",
+    "Estimator",
+    "Intervals",
+    "Policy",
+    "Result",
+    "Samples",
+    "SimulatedEnvironment",
+    "admissible_sequence",
+    "do",
+    "equal_effect",
+    "expected_reward",
+    "expected_rewards",
+    "explain",
+    "interventions",
+    "is_admissible_sequence",
+    "load_network",
+    "shipped_networks",
+]
+
+__version__ = "0.1.0"

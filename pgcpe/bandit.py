@@ -1,0 +1,332 @@
+"""CausalBandit: the graph, the reward and the candidate actions, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pgcpe.actions import Action
+from pgcpe.identification import AdmissibleSteps, admissible_sequence, equal_effect
+from pgcpe.networks import State, find_state, latents_of, states_of, structure_of
+from pgcpe.samples import Coding, Samples, SamplesBuffer, as_frame, distinct_actions
+
+__all__ = ["CausalBandit"]
+
+NULL = Action()
+
+
+class CausalBandit:
+    """A causal graph with a reward and the interventions among which the best is sought.
+
+    Everything is checked here, once; the conditional distributions of a network are dropped, so that no policy can
+    read them. Arms of provably equal effect are merged and stand under the one that was listed first.
+
+    Parameters
+    ----------
+    graph
+        A pgmpy ``DAG`` or ``DiscreteBayesianNetwork``; its latent variables are ``graph.latents``.
+    reward
+        The reward variable.
+    arms
+        The candidate actions, one of which is to be returned.
+    playable
+        The actions that may be played; by default the arms and ``do()``.
+    costs
+        The cost of one play of an action, positive, 1 for those not named. Results report the total; the policies of
+        this version count plays.
+    states
+        The states of the variables of a bare graph, 0 and 1 for those not named.
+    reward_values
+        The value in [0, 1] of each state of the reward. States 0 and 1 (or ``"0"`` and ``"1"``) need no map.
+    merge_equal
+        Whether arms of provably equal effect are merged.
+
+    Attributes
+    ----------
+    graph : pgmpy.base.DAG
+        The structure alone.
+    states : dict
+        The states of every variable.
+    arms : tuple of Action
+        One arm for each class of equal arms, in the order listed; its states are the network's.
+    merged : dict of Action to tuple of Action
+        For each arm, all listed arms of its class, itself first.
+    canonical : tuple of Action
+        For each arm the smallest action of equal effect. It serves identification only.
+    playable : tuple of Action
+    costs : dict of Action to float
+
+    Raises
+    ------
+    ValueError
+        If a name or a state is unknown, the reward has no values in [0, 1], an arm sets the reward or a latent variable,
+        there is no arm, or the graph has a cycle.
+
+    Examples
+    --------
+    >>> from pgmpy.base import DAG
+    >>> from pgcpe import CausalBandit, do, interventions
+    >>> graph = DAG([("A", "B"), ("B", "Y")])
+    >>> bandit = CausalBandit(graph, reward="Y", arms=interventions(graph, reward="Y", max_size=2))
+    >>> bandit
+    CausalBandit(reward='Y', 5 arms merged from 9, 3 variables)
+    >>> bandit.merged[do(B=0)]
+    (do(B=0), do(A=0, B=0), do(A=1, B=0))
+    """
+
+    def __init__(
+        self,
+        graph: nx.DiGraph,
+        *,
+        reward: str,
+        arms: Iterable[Action],
+        playable: Iterable[Action] | None = None,
+        costs: Mapping[Action, float] | None = None,
+        states: Mapping[str, Sequence[State]] | None = None,
+        reward_values: Mapping[State, float] | None = None,
+        merge_equal: bool = True,
+    ) -> None:
+        if not isinstance(graph, nx.DiGraph):
+            raise TypeError(f"graph must be a pgmpy DAG or network, but got {type(graph).__name__}")
+        self.graph = structure_of(graph)
+        self.states = states_of(graph, states)
+        if reward not in graph or reward in latents_of(graph):
+            raise ValueError(f"reward must be an observed variable of the graph, but got {reward!r}")
+        self.reward = reward
+        self.observed = tuple(v for v in self.graph.nodes if v not in self.graph.latents)
+        self.reward_array = _reward_array(self.states[reward], reward, reward_values)
+        self.reward_array.setflags(write=False)
+        self._canonical: dict[Action, Action] = {}
+        self._relevant: dict[tuple[str, ...], tuple[str, ...]] = {}
+        listed = list(dict.fromkeys(self.action(a) for a in arms))
+        if not listed:
+            raise ValueError("arms must hold at least one action, but is empty")
+        classes: dict[Action, list[Action]] = {}
+        for arm in listed:
+            classes.setdefault(self.canonical_of(arm) if merge_equal else arm, []).append(arm)
+        self.arms = tuple(members[0] for members in classes.values())
+        self.merged = {members[0]: tuple(members) for members in classes.values()}
+        self.canonical = tuple(self.canonical_of(arm) for arm in self.arms)
+        self._merge_equal = merge_equal
+        self._index = {key: i for i, key in enumerate(classes)}
+        self.playable = tuple(
+            dict.fromkeys([NULL, *self.arms] if playable is None else [self.action(a) for a in playable])
+        )
+        self.costs = self._checked_costs(costs or {})
+        self._seen: tuple[Coding, NDArray[np.intp], list[NDArray[np.int32] | None]] | None = None
+        self._forced: dict[Action, NDArray[np.int32]] = {}
+
+    def __repr__(self) -> str:
+        n = sum(map(len, self.merged.values()))
+        arms = f"{len(self.arms)} arms" + (f" merged from {n}" if n > len(self.arms) else "")
+        return f"CausalBandit(reward={self.reward!r}, {arms}, {len(self.graph)} variables)"
+
+    # ------------------------------------------------------------------------------------------------------ actions
+
+    def action(self, action: Action) -> Action:
+        """Return the action with the network's states: ``do(X=1)`` finds the state ``"1"``.
+
+        Raises
+        ------
+        TypeError
+            If it is no `Action`.
+        ValueError
+            If it sets an unknown variable, a latent one or the reward, or a value is no state.
+        """
+        if not isinstance(action, Action):
+            raise TypeError(f"an action must be written do(X=1), but got {action!r}")
+        for variable in action:
+            if variable not in self.states:
+                raise ValueError(f"{action} sets {variable}, which is no variable of the graph")
+            if variable == self.reward or variable in self.graph.latents:
+                kind = "the reward" if variable == self.reward else "latent"
+                raise ValueError(f"{action} sets {variable}, which is {kind} and cannot be set")
+        found = {v: self.states[v][find_state(self.states[v], s, v)] for v, s in action.items()}
+        if all(found[v] is action[v] for v in found):
+            return action
+        return Action(found)
+
+    def canonical_of(self, action: Action) -> Action:
+        """Return the smallest action of provably equal effect, for an action with the network's states."""
+        if action not in self._canonical:
+            if action.variables not in self._relevant:
+                self._relevant[action.variables] = equal_effect(self.graph, action, self.reward).variables
+            relevant = self._relevant[action.variables]
+            self._canonical[action] = action if len(relevant) == len(action) else Action({v: action[v] for v in relevant})
+        return self._canonical[action]
+
+    def index(self, action: Action) -> int:
+        """Return the index of the arm whose expected reward is provably that of the action, or -1."""
+        return self._index.get(self.canonical_of(action) if self._merge_equal else action, -1)
+
+    # ----------------------------------------------------------------------------------------------- identification
+
+    @cached_property
+    def sequences(self) -> tuple[AdmissibleSteps | None, ...]:
+        """For each arm the admissible sequence of its canonical action, or None where there is none."""
+        known: dict[tuple[str, ...], AdmissibleSteps | None] = {}
+        for action in self.canonical:
+            if action.variables not in known:
+                known[action.variables] = admissible_sequence(
+                    self.graph, action.variables, self.reward, states=self.states
+                )
+        return tuple(known[action.variables] for action in self.canonical)
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """The variables, other than the reward, whose values some formula needs; in the order of the graph."""
+        needed: set[str] = set()
+        for sequence in self.sequences:
+            for treatment, adjusted in sequence or []:
+                needed |= {treatment, *adjusted}
+        return tuple(v for v in self.observed if v in needed)
+
+    # ------------------------------------------------------------------------------------------------------ samples
+
+    @cached_property
+    def coding(self) -> Coding:
+        """The coding of what policies are told: the required variables and, last, the reward."""
+        variables = (*self.required, self.reward)
+        return Coding(variables, tuple(self.states[v] for v in variables))
+
+    def new_buffer(self) -> SamplesBuffer:
+        """Return an empty buffer for what a policy will be told."""
+        return SamplesBuffer(self.coding)
+
+    @cached_property
+    def _cardinalities(self) -> NDArray[np.int32]:
+        return np.array([len(states) for states in self.coding.states], dtype=np.int32)
+
+    def encode(self, actions: Action | Sequence[Action], samples: Any) -> Samples:
+        """Return what was told as samples with the bandit's coding, or raise.
+
+        Parameters
+        ----------
+        actions
+            The action of all plays, or one for each.
+        samples
+            `Samples`, a DataFrame, a dict {variable: state} or a list of such dicts, with the reward and the required
+            variables; others are left out.
+
+        Raises
+        ------
+        ValueError
+            If a column or a value is missing, a value is no state or contradicts its action, an action is not one on
+            observed variables, or the numbers of actions and plays differ. The row is named.
+        TypeError
+            If `samples` or an action is of another type.
+        """
+        if isinstance(samples, Samples):
+            distinct, which = self._match(actions, samples)
+            codes = self._columns(samples)
+        else:
+            frame = as_frame(samples)
+            given = self.action(actions) if isinstance(actions, Action) else [self.action(a) for a in actions]
+            distinct, which = distinct_actions(given, len(frame))
+            wanted = dict(zip(self.coding.variables, self.coding.states, strict=True))
+            codes = Samples.from_frame(frame, wanted, Action()).codes
+        forced = np.array([self._forced_codes(action) for action in distinct]).reshape(len(distinct), codes.shape[1])
+        if (wrong := _first_contradiction(codes, self._cardinalities, forced, which)) >= 0:
+            row, column = divmod(wrong, codes.shape[1])
+            if not 0 <= codes[row, column] < self._cardinalities[column]:
+                raise ValueError(f"row {row} has the code {codes[row, column]} for {self.coding.variables[column]}")
+            value = self.coding.states[column][codes[row, column]]
+            raise ValueError(
+                f"row {row} has {self.coding.variables[column]}={value}, which contradicts its action "
+                f"{distinct[which[row]]}"
+            )
+        return Samples(self.coding, codes, distinct, which)
+
+    def _match(
+        self, actions: Action | Sequence[Action], samples: Samples
+    ) -> tuple[tuple[Action, ...], NDArray[np.intp]]:
+        """Return the actions of samples that carry their own; those given must be the same."""
+        own = tuple(self.action(a) for a in samples.actions)
+        if isinstance(actions, Action):
+            same = len(samples) == 0 or all(own[i] == self.action(actions) for i in set(samples.which.tolist()))
+        else:
+            same = len(actions) == len(samples) and all(
+                given is own[i] or self.action(given) == own[i]
+                for given, i in zip(actions, samples.which.tolist(), strict=True)
+            )
+        if not same:
+            raise ValueError(f"the actions told must be those of the {len(samples)} samples, but differ from them")
+        return own, samples.which
+
+    def _columns(self, samples: Samples) -> NDArray[np.int32]:
+        """Return the codes of the bandit's columns; how they lie in the samples is worked out once for each coding."""
+        if self._seen is None or self._seen[0] is not samples.coding:
+            position = {v: j for j, v in enumerate(samples.coding.variables)}
+            if missing := [v for v in self.coding.variables if v not in position]:
+                raise ValueError(f"the samples must have the columns {list(self.coding.variables)}, but lack {missing}")
+            columns = np.array([position[v] for v in self.coding.variables], dtype=np.intp)
+            recode: list[NDArray[np.int32] | None] = []
+            for variable, states, j in zip(self.coding.variables, self.coding.states, columns, strict=True):
+                theirs = samples.coding.states[j]
+                same = theirs == states
+                recode.append(None if same else np.array([find_state(states, s, variable) for s in theirs], np.int32))
+            self._seen = (samples.coding, columns, recode)
+        _, columns, recode = self._seen
+        codes = samples.codes[:, columns]
+        for j, table in enumerate(recode):
+            if table is not None:
+                codes[:, j] = table[codes[:, j]]
+        return codes
+
+    def _forced_codes(self, action: Action) -> NDArray[np.int32]:
+        """Return the code that an action forces on each column, -1 where it leaves it free."""
+        if action not in self._forced:
+            self._forced[action] = np.array(
+                [
+                    find_state(states, action[v], v) if v in action else -1
+                    for v, states in zip(self.coding.variables, self.coding.states, strict=True)
+                ],
+                dtype=np.int32,
+            )
+        return self._forced[action]
+
+    def _checked_costs(self, costs: Mapping[Action, float]) -> dict[Action, float]:
+        given = {self.action(action): float(cost) for action, cost in costs.items()}
+        if wrong := [str(action) for action in given if action not in self.playable]:
+            raise ValueError(f"costs must be those of playable actions, but names {', '.join(wrong)}")
+        if wrong := [f"{action}: {cost}" for action, cost in given.items() if not 0 < cost < np.inf]:
+            raise ValueError(f"costs must be positive, but got {', '.join(wrong)}")
+        return {action: given.get(action, 1.0) for action in self.playable}
+
+
+def _reward_array(states: Sequence[State], reward: str, values: Mapping[State, float] | None) -> NDArray[np.float64]:
+    """Return the value of each state of the reward."""
+    if values is None:
+        if {str(s) for s in states} != {"0", "1"}:
+            example = ", ".join(f"{s!r}: {i}" for i, s in enumerate(states[:2]))
+            raise ValueError(
+                f"{reward} has the states {', '.join(map(repr, states))}; say what they are worth, as in "
+                f"reward_values={{{example}{', ...' if len(states) > 2 else ''}}}"
+            )
+        return np.array([float(str(s)) for s in states])
+    array = np.full(len(states), np.nan)
+    for state, value in values.items():
+        array[find_state(states, state, reward)] = value
+    if missing := [s for s, value in zip(states, array, strict=True) if np.isnan(value)]:
+        raise ValueError(f"reward_values must give every state of {reward} a value, but lacks {missing}")
+    if array.min() < 0 or array.max() > 1:
+        raise ValueError(f"reward_values must lie in [0, 1], but got {dict(values)}")
+    return array
+
+
+@njit(cache=True)
+def _first_contradiction(codes, cardinalities, forced, which):  # type: ignore[no-untyped-def]
+    """Return the flat position of the first code that is none or not what the action of its row forces, or -1."""
+    rows, columns = codes.shape
+    for i in range(rows):
+        for j in range(columns):
+            f = forced[which[i], j]
+            if (f >= 0 and codes[i, j] != f) or not 0 <= codes[i, j] < cardinalities[j]:
+                return i * columns + j
+    return -1

@@ -1,0 +1,253 @@
+"""Environments perform actions: the protocol, a simulator of a network, and exact expected rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numba import njit
+from numpy.typing import NDArray
+from tqdm.auto import tqdm
+
+from pgcpe.actions import Action
+from pgcpe.bandit import CausalBandit
+from pgcpe.networks import State, find_state, states_of, structure_of
+from pgcpe.samples import Coding, Samples, distinct_actions
+
+__all__ = ["Environment", "SimulatedEnvironment", "expected_reward", "expected_rewards"]
+
+CHUNK = 4_000_000
+"""How many uniform numbers are drawn at once."""
+
+
+class Environment(Protocol):
+    """What performs actions: a simulator, a laboratory, a person with a form to fill in."""
+
+    def perform(self, actions: Sequence[Action]) -> Any:
+        """Perform the actions, each once, and return their samples in order, as `Policy.tell` takes them."""
+
+
+class SimulatedEnvironment:
+    """Performs actions in a network, by ancestral sampling.
+
+    The tables are compiled once to arrays; intervened variables take their state whatever its probability.
+
+    Parameters
+    ----------
+    network
+        A pgmpy ``DiscreteBayesianNetwork`` with a table for every variable. Its latents are sampled, never shown.
+    seed
+        Seed of the environment's own generator.
+
+    Raises
+    ------
+    ValueError
+        If a table is missing or does not fit the graph.
+
+    Examples
+    --------
+    >>> from pgcpe import load_network, do
+    >>> environment = SimulatedEnvironment(load_network("asia"), seed=0)
+    >>> environment.perform([do(), do(smoke="yes")]).to_frame()[["smoke", "dysp"]]
+                   smoke dysp
+    action
+    do()             yes  yes
+    do(smoke=yes)    yes  yes
+    """
+
+    def __init__(self, network: Any, *, seed: int | np.random.SeedSequence | None) -> None:
+        graph = structure_of(network)
+        self.states = states_of(network)
+        self._order = list(_topological(graph))
+        self._compile(network, graph)
+        observed = [v for v in graph.nodes if v not in graph.latents]
+        column = {v: j for j, v in enumerate(observed)}
+        self._column = np.array([column.get(v, -1) for v in self._order], dtype=np.int64)
+        self.coding = Coding(tuple(observed), tuple(self.states[v] for v in observed))
+        self._forced: dict[Action, NDArray[np.int64]] = {}
+        self._rng = np.random.default_rng(seed)
+
+    def perform(self, actions: Sequence[Action]) -> Samples:
+        """Perform the actions, each once, and return what was observed, in order."""
+        distinct, which = distinct_actions(actions, len(actions))
+        return self._draw(distinct, which)
+
+    def sample(self, action: Action, n: int) -> Samples:
+        """Perform one action `n` times."""
+        if n < 0:
+            raise ValueError(f"n must not be negative, but got {n}")
+        return self._draw((action,), np.zeros(n, dtype=np.intp))
+
+    def _draw(self, actions: tuple[Action, ...], which: NDArray[np.intp]) -> Samples:
+        forced = np.array([self._forced_codes(a) for a in actions]).reshape(len(actions), len(self._order))
+        codes = np.empty((len(which), len(self.coding.variables)), dtype=np.int32)
+        step = max(1, CHUNK // len(self._order))
+        for start in range(0, len(which), step):
+            rows = which[start : start + step]
+            uniform = self._rng.random((len(rows), len(self._order)))
+            _sample(self._parents, self._offset, self._cumulative, forced, rows, uniform, self._column, codes[start:])
+        return Samples(self.coding, codes, actions, which)
+
+    def _forced_codes(self, action: Action) -> NDArray[np.int64]:
+        """Return the code that the action forces on each node, -1 where it leaves it free."""
+        if action not in self._forced:
+            if unknown := sorted(set(action) - set(self.coding.variables)):
+                raise ValueError(f"{action} sets {', '.join(unknown)}, which is no observed variable of the network")
+            self._forced[action] = np.array(
+                [find_state(self.states[v], action[v], v) if v in action else -1 for v in self._order]
+            )
+        return self._forced[action]
+
+    def _compile(self, network: Any, graph: Any) -> None:
+        """Lay all tables out in one array of cumulative probabilities.
+
+        Node i in topological order has at `_offset[i]` its column for the first parent configuration; `_parents[i]`
+        lists (position, stride) of its parents, ended by position -1.
+        """
+        position = {v: i for i, v in enumerate(self._order)}
+        width = max([graph.in_degree(v) for v in self._order], default=0) + 1
+        self._parents = np.full((len(self._order), width, 2), -1, dtype=np.int64)
+        self._offset = np.zeros(len(self._order) + 1, dtype=np.int64)
+        columns = []
+        for i, variable in enumerate(self._order):
+            table = _table(network, variable, set(graph.predecessors(variable)))
+            values = _aligned(table, self.states)
+            cumulative = np.cumsum(np.moveaxis(values, 0, -1).reshape(-1, values.shape[0]), axis=1)
+            cumulative[:, -1] = 1.0
+            columns.append(cumulative.ravel())
+            stride = values.shape[0]
+            for k in range(values.ndim - 1, 0, -1):
+                self._parents[i, k - 1] = position[table.variables[k]], stride
+                stride *= values.shape[k]
+            self._offset[i + 1] = self._offset[i] + cumulative.size
+        self._cumulative = np.concatenate(columns)
+
+
+def expected_reward(
+    network: Any, action: Action, *, reward: str, reward_values: Mapping[State, float] | None = None
+) -> float:
+    """Return the exact expected reward of an action in a network, by variable elimination.
+
+    Parameters
+    ----------
+    network
+        A pgmpy ``DiscreteBayesianNetwork``.
+    action
+        The intervention; a state of probability zero may be set.
+    reward, reward_values
+        As for `CausalBandit`.
+
+    Raises
+    ------
+    ValueError
+        If a name or a state is unknown.
+
+    Examples
+    --------
+    >>> from pgcpe import load_network, do
+    >>> round(expected_reward(load_network("asia"), do(), reward="dysp", reward_values={"yes": 0, "no": 1}), 4)
+    0.564
+    """
+    bandit = CausalBandit(network, reward=reward, arms=[action], reward_values=reward_values, merge_equal=False)
+    return float(expected_rewards(network, bandit, progress=False).iloc[0])
+
+
+def expected_rewards(network: Any, bandit: CausalBandit, *, progress: bool | None = None) -> pd.Series[float]:
+    """Return the exact expected rewards of the arms of a bandit, from the network it was made of.
+
+    Parameters
+    ----------
+    network
+        The network, whose tables the bandit does not keep.
+    bandit
+        The arms, the reward and its values.
+    progress
+        Whether to show a progress bar; by default where there is a terminal.
+
+    Returns
+    -------
+    pandas.Series
+        Indexed by the arms.
+    """
+    engines: dict[tuple[str, ...], Any] = {}
+    rewards = {}
+    hidden = None if progress is None else not progress
+    for arm, smallest in tqdm(list(zip(bandit.arms, bandit.canonical, strict=True)), "expected rewards", disable=hidden):
+        if smallest.variables not in engines:
+            engines[smallest.variables] = _engine(network, smallest.variables)
+        factor = engines[smallest.variables].query([bandit.reward], evidence=dict(smallest), show_progress=False)
+        names = factor.state_names[bandit.reward]
+        probabilities = factor.values[[names.index(s) for s in bandit.states[bandit.reward]]]
+        rewards[arm] = float(probabilities @ bandit.reward_array)
+    return pd.Series(list(rewards.values()), index=pd.Index(list(rewards), dtype=object, tupleize_cols=False), name="expected reward")
+
+
+def _engine(network: Any, variables: tuple[str, ...]) -> Any:
+    """Return variable elimination on the network in which `variables` have no causes.
+
+    Their tables are made uniform: pgmpy averages them over the parents instead, which leaves a state of probability
+    zero at zero and makes nonsense of it as evidence.
+    """
+    from pgmpy.factors.discrete import TabularCPD
+    from pgmpy.inference import VariableElimination
+
+    cut = network.do(list(variables)) if variables else network
+    for variable in variables:
+        names = cut.get_cpds(variable).state_names[variable]
+        cut.remove_cpds(variable)
+        cut.add_cpds(TabularCPD(variable, len(names), [[1 / len(names)]] * len(names), state_names={variable: names}))
+    return VariableElimination(cut)
+
+
+def _topological(graph: Any) -> list[str]:
+    import networkx as nx
+
+    return list(nx.lexicographical_topological_sort(graph, key={v: i for i, v in enumerate(graph.nodes)}.__getitem__))
+
+
+def _table(network: Any, variable: str, parents: set[str]) -> Any:
+    """Return the table of a variable once it fits the graph."""
+    table = network.get_cpds(variable) if hasattr(network, "get_cpds") else None
+    if table is None:
+        raise ValueError(f"{variable} has no table: a simulator needs a network with one for every variable")
+    if set(table.variables[1:]) != parents:
+        raise ValueError(f"the table of {variable} is for the parents {table.variables[1:]}, but the graph has {parents}")
+    sums = table.values.sum(axis=0)
+    if not np.allclose(sums, 1, atol=1e-6) or table.values.min() < 0:
+        raise ValueError(f"every row of {variable} must sum to 1, but one sums to {sums.ravel()[abs(sums - 1).argmax()]}")
+    return table
+
+
+def _aligned(table: Any, states: Mapping[str, tuple[State, ...]]) -> NDArray[np.float64]:
+    """Return the values of a table with every axis in the order of the variable's own states."""
+    values = np.asarray(table.values, dtype=np.float64)
+    for axis, variable in enumerate(table.variables):
+        names = list(table.state_names[variable])
+        if set(names) != set(states[variable]):
+            raise ValueError(f"the table of {table.variable} gives {variable} the states {names}, not {states[variable]}")
+        values = values.take([names.index(s) for s in states[variable]], axis=axis)
+    return values
+
+
+@njit(cache=True)
+def _sample(parents, offset, cumulative, forced, which, uniform, column, codes):  # type: ignore[no-untyped-def]
+    """Fill the rows of `codes` by ancestral sampling."""
+    nodes = len(column)
+    value = np.empty(nodes, dtype=np.int64)
+    for row in range(len(which)):
+        for i in range(nodes):
+            state = forced[which[row], i]
+            if state < 0:
+                start = offset[i]
+                k = 0
+                while parents[i, k, 0] >= 0:
+                    start += value[parents[i, k, 0]] * parents[i, k, 1]
+                    k += 1
+                state = 0
+                while uniform[row, i] >= cumulative[start + state]:
+                    state += 1
+            value[i] = state
+            if column[i] >= 0:
+                codes[row, column[i]] = state

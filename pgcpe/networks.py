@@ -1,0 +1,433 @@
+"""Load causal networks and read what a graph says of its variables.
+
+pgmpy's own BIF reader drops content silently on files that users have (blanks after braces, a missing final
+newline, ``default`` rows, ...), so BIF is read here with a grammar of its own, XMLBIF with the standard library, and
+both go through one set of checks: a file gives the whole network or an error that names the trouble.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+import networkx as nx
+import numpy as np
+import pyparsing as pp
+from numpy.typing import NDArray
+from pgmpy.base import DAG
+
+__all__ = ["State", "States", "find_state", "latents_of", "load_network", "shipped_networks", "states_of", "structure_of"]
+
+State = Any
+"""A state of a variable: whatever hashable value the network names it by (a string when it comes from BIF)."""
+
+States = Mapping[str, tuple[State, ...]]
+"""The states of every variable, in the order of their codes."""
+
+SUM_REFUSED = 1e-2
+SUM_WARNED = 1e-6
+
+
+class _Table(NamedTuple):
+    """``values[i, j1, j2, ...]`` is P(variable = state i | parents in states j1, j2, ...)."""
+
+    parents: list[str]
+    values: NDArray[np.float64]
+
+
+def load_network(name_or_path: str | Path, *, latents: Iterable[str] = ()) -> Any:
+    """Return a network from a file, from text, or from those that ship with pgmpy.
+
+    Parameters
+    ----------
+    name_or_path
+        A name listed by `shipped_networks` (``"asia"``), a path to a ``.bif``, ``.bif.gz`` or ``.xmlbif`` file in
+        UTF-8, or the BIF or XMLBIF text itself.
+    latents
+        The variables that nobody can observe. BIF has no place for them.
+
+    Returns
+    -------
+    pgmpy.models.DiscreteBayesianNetwork
+        Every declared variable with its states in the order of the file, its parents and its table.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read whole: a syntax error, a variable without a table or declared twice, an undeclared
+        parent, a missing row, a column that sums to 1 only with an error above .01, a cycle, an unknown latent. The
+        message names the file and the variable.
+    FileNotFoundError
+        If there is no such file and no such shipped network.
+
+    Warns
+    -----
+    UserWarning
+        If columns sum to 1 only with an error between 1e-6 and .01. They are renormalised.
+
+    Examples
+    --------
+    >>> network = load_network("asia")
+    >>> sorted(network.nodes)
+    ['asia', 'bronc', 'dysp', 'either', 'lung', 'smoke', 'tub', 'xray']
+    """
+    source, text = _read(name_or_path)
+    try:
+        states, tables = (_parse_xmlbif if text.lstrip().startswith("<") else _parse_bif)(text)
+        _check_structure(states, tables)
+        _normalise(source, states, tables)
+        return _build(states, tables, {latents} if isinstance(latents, str) else set(latents))
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}") from None
+
+
+def shipped_networks() -> list[str]:
+    """Return the names of the discrete networks that ship with the installed pgmpy, sorted."""
+    folder = resources.files("pgmpy") / "utils" / "example_models"
+    return sorted(f.name.removesuffix(".bif.gz") for f in folder.iterdir() if f.name.endswith(".bif.gz"))
+
+
+def latents_of(graph: nx.DiGraph) -> frozenset[str]:
+    """Return the latent variables of a graph: ``graph.latents`` where it has them, else none."""
+    return frozenset(getattr(graph, "latents", ()))
+
+
+def states_of(graph: nx.DiGraph, states: Mapping[str, Sequence[State]] | None = None) -> dict[str, tuple[State, ...]]:
+    """Return the states of every variable.
+
+    A network knows them from its tables (whose values are not read); a variable of a bare graph has the states 0
+    and 1 unless `states` says otherwise.
+
+    Raises
+    ------
+    ValueError
+        If `states` names an unknown variable, repeats a state, gives fewer than two to a variable without a table, or
+        contradicts the network.
+    """
+    known: dict[str, tuple[State, ...]] = {}
+    for table in getattr(graph, "cpds", ()):
+        known[table.variable] = tuple(table.state_names[table.variable])
+    for variable, given in (states or {}).items():
+        if variable not in graph:
+            raise ValueError(f"states must name variables of the graph, but got {variable!r}")
+        if len(set(given)) != len(given) or not given or (len(given) < 2 and variable not in known):
+            raise ValueError(f"{variable} must have two or more distinct states, but got {list(given)}")
+        if variable in known and set(known[variable]) != set(given):
+            raise ValueError(f"{variable} has the states {list(known[variable])} in the network, but got {list(given)}")
+        known[variable] = tuple(given)
+    return {variable: known.get(variable, (0, 1)) for variable in graph.nodes}
+
+
+def find_state(states: Sequence[State], value: State, variable: str) -> int:
+    """Return the code of a value among the states of a variable.
+
+    A state that equals the value is taken, else one with the same name: 1 finds ``"1"``, 1.0 finds ``"1"``, True finds
+    ``"true"``.
+
+    Raises
+    ------
+    ValueError
+        If no state fits. The message lists the states.
+    """
+    for code, state in enumerate(states):
+        if type(state) is type(value) and state == value:
+            return code
+    if isinstance(value, np.generic):
+        value = value.item()
+    names = {str(value)}
+    if isinstance(value, bool):
+        names.add(str(value).lower())
+    elif isinstance(value, float) and value.is_integer():
+        names.add(str(int(value)))
+    for code, state in enumerate(states):
+        if isinstance(state, str) or isinstance(value, str):
+            if str(state) in names:
+                return code
+        elif state == value:
+            return code
+    raise ValueError(f"{variable} has the states {', '.join(map(repr, states))}, but got {value!r}")
+
+
+def structure_of(graph: nx.DiGraph) -> DAG:
+    """Return a new DAG with the nodes, edges and latents of a graph and nothing else.
+
+    ``DAG(graph)`` would erase the latents of both (the role sets are shared), so the parts are added one by one.
+
+    Raises
+    ------
+    ValueError
+        If the graph has a cycle, which pgmpy's ``add_edge`` lets through.
+    """
+    if not nx.is_directed_acyclic_graph(graph):
+        cycle = " -> ".join(str(u) for u, _ in nx.find_cycle(graph))
+        raise ValueError(f"the graph must be acyclic, but has the cycle {cycle}")
+    copy = DAG()
+    copy.add_nodes_from(graph.nodes)
+    nx.DiGraph.add_edges_from(copy, graph.edges)
+    copy.latents = set(latents_of(graph))
+    return copy
+
+
+# --------------------------------------------------------------------------------------------------------- reading
+
+
+def _read(name_or_path: str | Path) -> tuple[str, str]:
+    """Return a name for messages, and the text."""
+    if isinstance(name_or_path, str) and ("{" in name_or_path or name_or_path.lstrip().startswith("<")):
+        return "<text>", name_or_path
+    path = Path(name_or_path)
+    if path.is_file():
+        raw = path.read_bytes()
+    elif str(name_or_path) in shipped_networks():
+        path = Path(f"{name_or_path}.bif.gz")
+        raw = (resources.files("pgmpy") / "utils" / "example_models" / path.name).read_bytes()
+    else:
+        raise FileNotFoundError(
+            f"there is no file {str(path)!r}, and pgmpy ships no network of that name; it ships "
+            + ", ".join(shipped_networks())
+        )
+    try:
+        return path.name, (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path.name}: the file must be in UTF-8, but {error.reason} at byte {error.start}") from None
+    except (EOFError, OSError) as error:
+        raise ValueError(f"{path.name}: the compressed file cannot be unpacked: {error}") from None
+
+
+def _grammar() -> pp.ParserElement:
+    """Return the grammar of BIF 0.15, lenient where files in use are: commas and bars may be left out."""
+    name = pp.QuotedString('"') | pp.Regex(r'[^\s,;|(){}"]+')
+    value = r'(?:"[^"]*"|[^;"])*'
+    prop = pp.Suppress(pp.Keyword("property") + pp.Regex(value) + ";")
+    kind = pp.Group(
+        pp.Suppress(pp.Keyword("type"))
+        + pp.Regex(r"[^\s\[;]+")
+        + pp.Opt(pp.Suppress("[") + pp.Regex(r"\d+") + pp.Suppress("]"))
+        + pp.Opt(pp.Suppress("{") + pp.Regex(r'(?:"[^"]*"|[^{}"])*') + pp.Suppress("}"))
+    ) + pp.Suppress(pp.Opt(";"))
+    network = pp.Keyword("network") + pp.Regex(r'(?:"[^"]*"|[^{"])*') + "{" + pp.ZeroOrMore(prop) + "}"
+    variable = pp.Group(
+        pp.Keyword("variable") + name + pp.Suppress("{") + pp.ZeroOrMore(prop | kind) + pp.Suppress("}")
+    )
+    row = pp.Regex(r'\((?P<label>(?:"[^"]*"|[^;"])*)\)(?P<numbers>[^();"]*);')
+    row = row.set_parse_action(lambda t: [(t["label"], t["numbers"])])
+    whole = (pp.Keyword("table") | pp.Keyword("default")) + pp.Regex(r"[^;(){}]*") + pp.Suppress(";")
+    whole = whole.set_parse_action(lambda t: [(t[0], t[1])])
+    head = name + pp.ZeroOrMore(pp.Suppress(pp.one_of(", |")) | name)
+    probability = pp.Group(
+        pp.Keyword("probability")
+        + pp.Suppress("(")
+        + pp.Group(head)
+        + pp.Suppress(")")
+        + pp.Suppress("{")
+        + pp.Group(pp.ZeroOrMore(prop | row.copy().add_parse_action(lambda t: [("row", *t[0])]) | whole))
+        + pp.Suppress("}")
+    )
+    return pp.Suppress(pp.Opt(network)) + pp.ZeroOrMore(variable | probability | prop)
+
+
+COMMENT = re.compile(r'("[^"\n]*")|(?<![^\s;{}])//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+
+def _parse_bif(text: str) -> tuple[dict[str, tuple[State, ...]], dict[str, _Table]]:
+    """Return the states and the tables that a BIF text declares."""
+    text = COMMENT.sub(lambda match: match[1] or " ", text)
+    try:
+        blocks = _grammar().parse_string(text, parse_all=True)
+    except pp.ParseBaseException as error:
+        raise ValueError(f"line {error.lineno} cannot be read as BIF: {error.line.strip()!r}") from None
+    states: dict[str, tuple[State, ...]] = {}
+    for block in blocks:
+        if block[0] == "variable":
+            _declare(states, block[1], _bif_states(block[1], [list(kind) for kind in block[2:]]))
+    tables: dict[str, _Table] = {}
+    for block in blocks:
+        if block[0] == "probability":
+            variable, *parents = block[1]
+            _add_table(states, tables, variable, parents, lambda v, p, b=block: _bif_values(states, v, p, b[2]))
+    return states, tables
+
+
+def _bif_states(variable: str, kinds: list[list[str]]) -> tuple[str, ...]:
+    if len(kinds) != 1 or kinds[0][0] != "discrete":
+        raise ValueError(f"{variable} must have one line 'type discrete [n] {{ states }}', but has {kinds or 'none'}")
+    if len(kinds[0]) != 3:
+        raise ValueError(f"{variable} must declare its states as 'type discrete [n] {{ a, b }}'")
+    count, listed = int(kinds[0][1]), kinds[0][2]
+    names = _names(listed, count)
+    if len(names) != count:
+        raise ValueError(f"{variable} declares {count} states, but lists {len(names)}: {names}")
+    return tuple(names)
+
+
+def _names(text: str, count: int) -> list[str]:
+    """Split a list of names at its commas, or at its blanks where that gives the number awaited."""
+    names = [quoted or bare.strip() for quoted, bare in re.findall(r'"([^"]*)"|([^,"]*[^,"\s][^,"]*)', text)]
+    return text.split() if len(names) != count and len(text.split()) == count else names
+
+
+def _bif_values(
+    states: States, variable: str, parents: list[str], entries: Iterable[tuple[str, ...]]
+) -> NDArray[np.float64]:
+    """Return the table of a probability block: rows, a default for the rows not given, or one flat table."""
+    shape = tuple(len(states[v]) for v in (variable, *parents))
+    columns: dict[tuple[int, ...], NDArray[np.float64]] = {}
+    default = None
+    for kind, *content in entries:
+        if kind == "table":
+            if columns or len(list(entries)) > 1:
+                raise ValueError(f"{variable} has a 'table' beside other rows")
+            # BIF counts with the last parent fastest and the variable itself slowest
+            return _numbers(variable, content[0], int(np.prod(shape))).reshape(shape)
+        if kind == "default":
+            default = _numbers(variable, content[0], shape[0])
+            continue
+        label = _names(content[0], len(parents))
+        if len(label) != len(parents):
+            raise ValueError(f"{variable} has a row ({content[0]}) for the parents {parents}")
+        key = tuple(find_state(states[p], s, p) for p, s in zip(parents, label, strict=True))
+        if key in columns:
+            raise ValueError(f"{variable} has two rows ({content[0]})")
+        columns[key] = _numbers(variable, content[1], shape[0])
+    values = np.empty(shape)
+    for key in np.ndindex(*shape[1:]):
+        column = columns.get(key, default)
+        if column is None:
+            missing = ", ".join(str(states[p][j]) for p, j in zip(parents, key, strict=True))
+            raise ValueError(f"{variable} has no row ({missing}) and no default" if parents else f"{variable} is empty")
+        values[(slice(None), *key)] = column
+    return values
+
+
+def _numbers(variable: str, text: str, count: int) -> NDArray[np.float64]:
+    try:
+        numbers = np.array(text.replace(",", " ").split(), dtype=float)
+    except ValueError:
+        raise ValueError(f"{variable} has a row that is not made of numbers: {text.strip()!r}") from None
+    if len(numbers) != count:
+        raise ValueError(f"{variable} must have {count} numbers in a row, but has {len(numbers)}: {text.strip()!r}")
+    return numbers
+
+
+def _parse_xmlbif(text: str) -> tuple[dict[str, tuple[State, ...]], dict[str, _Table]]:
+    """Return the states and the tables that an XMLBIF 0.3 text declares."""
+    try:
+        root = ElementTree.fromstring(text.lstrip())
+    except ElementTree.ParseError as error:
+        raise ValueError(f"the file cannot be read as XML: {error}") from None
+
+    def words(element: ElementTree.Element, tag: str) -> list[str]:
+        return [(child.text or "").strip() for child in element.iter(tag)]
+
+    states: dict[str, tuple[State, ...]] = {}
+    for element in root.iter("VARIABLE"):
+        (variable,) = words(element, "NAME") or [""]
+        _declare(states, variable, tuple(words(element, "OUTCOME")))
+    tables: dict[str, _Table] = {}
+    for element in root.iter("DEFINITION"):
+        (variable,) = words(element, "FOR") or [""]
+
+        def values(v: str, parents: list[str], element: ElementTree.Element = element) -> NDArray[np.float64]:
+            shape = tuple(len(states[p]) for p in (*parents, v))
+            numbers = _numbers(v, " ".join("".join(t.itertext()) for t in element.iter("TABLE")), int(np.prod(shape)))
+            return np.moveaxis(numbers.reshape(shape), -1, 0)  # XMLBIF counts with the variable itself fastest
+
+        _add_table(states, tables, variable, words(element, "GIVEN"), values)
+    return states, tables
+
+
+# -------------------------------------------------------------------------------------------- checking and building
+
+
+def _declare(states: dict[str, tuple[State, ...]], variable: str, names: tuple[str, ...]) -> None:
+    if variable in states:
+        raise ValueError(f"{variable} is declared twice")
+    if not names or len(set(names)) != len(names) or "" in names:
+        raise ValueError(f"{variable or 'a variable without a name'} must have distinct states, but has {list(names)}")
+    states[variable] = names
+
+
+def _add_table(
+    states: States,
+    tables: dict[str, _Table],
+    variable: str,
+    parents: list[str],
+    values: Callable[[str, list[str]], NDArray[np.float64]],
+) -> None:
+    """Add the table of a variable once the names in its head are known to be good."""
+    if variable not in states:
+        raise ValueError(f"there is a table for {variable}, which is not declared")
+    for parent in parents:
+        if parent not in states:
+            raise ValueError(f"{variable} has the parent {parent}, which is not declared")
+    if variable in tables:
+        raise ValueError(f"{variable} has two tables")
+    if len({variable, *parents}) != 1 + len(parents):
+        raise ValueError(f"{variable} must have distinct parents other than itself, but has {parents}")
+    tables[variable] = _Table(parents, values(variable, parents))
+
+
+def _check_structure(states: States, tables: dict[str, _Table]) -> None:
+    if not states:
+        raise ValueError("no variable is declared")
+    for variable in states:
+        if variable not in tables:
+            raise ValueError(f"{variable} has no table")
+
+
+def _normalise(source: str, states: States, tables: dict[str, _Table]) -> None:
+    """Make every column sum to 1, or refuse it."""
+    rounded: dict[str, float] = {}
+    for variable, (parents, values) in tables.items():
+        if not np.all(np.isfinite(values)) or values.min() < 0:
+            raise ValueError(f"{variable} has entries that are no probabilities: from {values.min()} to {values.max()}")
+        sums = values.sum(axis=0)
+        error = np.abs(sums - 1)
+        if error.max() > SUM_REFUSED:
+            worst = np.unravel_index(int(error.argmax()), error.shape)
+            where = ", ".join(f"{p}={states[p][j]}" for p, j in zip(parents, worst, strict=True))
+            raise ValueError(f"a row of {variable} sums to {sums[worst]:.6g}, not 1" + (f" (at {where})" if where else ""))
+        if error.max() > SUM_WARNED:
+            rounded[variable] = float(error.max())
+        tables[variable] = _Table(parents, values / sums)
+    if rounded:
+        worst_name = max(rounded, key=rounded.__getitem__)
+        warnings.warn(
+            f"{source}: rows of {len(rounded)} variables do not sum to 1 (worst: {worst_name}, off by "
+            f"{rounded[worst_name]:.2g}); they were renormalised",
+            stacklevel=3,
+        )
+
+
+def _build(states: States, tables: dict[str, _Table], latents: set[str]) -> Any:
+    from pgmpy.factors.discrete import TabularCPD  # pgmpy's models take seconds to import
+    from pgmpy.models import DiscreteBayesianNetwork
+
+    if unknown := latents - set(states):
+        raise ValueError(f"latents must be variables of the network, but got {sorted(unknown)}")
+    edges = nx.DiGraph((parent, variable) for variable, table in tables.items() for parent in table.parents)
+    structure_of(edges)  # refuses a cycle
+    network = DiscreteBayesianNetwork()
+    network.add_nodes_from(states)
+    nx.DiGraph.add_edges_from(network, edges.edges)  # pgmpy's add_edge searches for a cycle at every edge
+    network.add_cpds(
+        *(
+            TabularCPD(
+                variable,
+                len(states[variable]),
+                table.values.reshape(len(states[variable]), -1),
+                evidence=table.parents,
+                evidence_card=[len(states[p]) for p in table.parents],
+                state_names={v: list(states[v]) for v in (variable, *table.parents)},
+            )
+            for variable, table in tables.items()
+        )
+    )
+    network.latents = latents
+    return network

@@ -1,0 +1,8 @@
+"""Policies: estimator, sampling rule and stopping rule, composed."""
+
+from pgcpe.policies.base import Policy
+from pgcpe.policies.ccpe import CCPE
+from pgcpe.policies.lucb import LUCB
+from pgcpe.policies.result import Result
+
+__all__ = ["CCPE", "LUCB", "Policy", "Result"]

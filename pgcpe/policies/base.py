@@ -1,0 +1,362 @@
+"""Policies: ask which actions to perform, tell what was observed, stop, recommend. The loop is written once, here."""
+
+from __future__ import annotations
+
+import itertools
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from sklearn.base import clone
+from tqdm.auto import tqdm
+
+from pgcpe.actions import Action
+from pgcpe.bandit import CausalBandit
+from pgcpe.confidence import Intervals
+from pgcpe.environment import Environment
+from pgcpe.estimators.base import EmpiricalMeans, Estimator
+from pgcpe.policies.result import Result, arms_table
+
+__all__ = ["Policy", "PolicyState", "SamplingRule", "StoppingRule", "Verdict"]
+
+
+@dataclass
+class PolicyState:
+    """What a policy knows when it chooses the next actions or whether to stop.
+
+    Attributes
+    ----------
+    bandit, epsilon
+        The question.
+    intervals
+        The merged intervals of the arms.
+    plays
+        Array over the arms: direct plays.
+    leader, challenger
+        Indices of the arm with the highest midpoint, a_h, and of the one with the highest upper end among the others,
+        a_l; -1 where there is no other.
+    conflicts
+        Boolean array over the arms: where a model's interval and the direct one had nothing in common.
+    certificate
+        What the intervals are worth, ``"exact"`` or ``"heuristic"``.
+    """
+
+    bandit: CausalBandit
+    epsilon: float
+    intervals: Intervals
+    plays: NDArray[np.float64]
+    leader: int
+    challenger: int
+    conflicts: NDArray[np.bool_]
+    certificate: str
+
+
+class Verdict(NamedTuple):
+    """Whether to stop, why, and what that is worth."""
+
+    stop: bool
+    reason: str = ""
+    certificate: str | None = None
+
+
+class SamplingRule(Protocol):
+    """Chooses the next actions. It may look at anything: the guarantee does not rest on it."""
+
+    def choose(self, state: PolicyState) -> list[Action]:
+        """Return the actions of the next iteration."""
+
+
+class StoppingRule(Protocol):
+    """Decides when to stop. It alone carries the guarantee."""
+
+    def check(self, state: PolicyState) -> Verdict:
+        """Return whether to stop now."""
+
+
+class Policy:
+    """A fixed-confidence policy: direct means and other estimators, a sampling rule and a stopping rule.
+
+    A policy is a function of what it was told and of its seed. It never sees a distribution. Resuming, starting from
+    logged data, replaying and testing are all `tell`.
+
+    Parameters
+    ----------
+    bandit
+        The question.
+    direct
+        Estimates from the arms' own plays. They need no graph and are what remains of an arm in conflict.
+    models
+        Further estimators, whose intervals are intersected with the direct ones.
+    sampling, stopping
+        The rules.
+    epsilon
+        The arm returned may be worse than the best by this much; in [0, 1).
+    delta
+        The probability of returning a worse one, in (0, 1), all in all: every estimator gets an equal share.
+    seed
+        Ties between arms are broken by fewest plays, then by a random order of the arms, drawn once from this seed.
+
+    Raises
+    ------
+    ValueError
+        If epsilon or delta is out of range, or an arm may not be played.
+    """
+
+    def __init__(
+        self,
+        bandit: CausalBandit,
+        *,
+        direct: EmpiricalMeans,
+        models: Sequence[Estimator] = (),
+        sampling: SamplingRule,
+        stopping: StoppingRule,
+        epsilon: float = 0.05,
+        delta: float = 0.05,
+        seed: int | np.random.SeedSequence | None = 0,
+    ) -> None:
+        if not isinstance(bandit, CausalBandit):
+            raise TypeError(f"bandit must be a CausalBandit, but got {type(bandit).__name__}")
+        if not 0 <= epsilon < 1:
+            raise ValueError(f"epsilon must be at least 0 and below 1, but got {epsilon}")
+        if not 0 < delta < 1:
+            raise ValueError(f"delta must be between 0 and 1, but got {delta}")
+        if barred := [str(arm) for arm in bandit.arms if arm not in bandit.playable]:
+            raise ValueError(
+                f"{type(self).__name__} plays the arms themselves, but playable lacks {', '.join(barred[:5])}"
+            )
+        self.bandit, self.epsilon, self.delta = bandit, epsilon, delta
+        self._direct = clone(direct).start(bandit)
+        self._models = [clone(model).start(bandit) for model in models]
+        self._sampling, self._stopping = sampling, stopping
+        self._share = delta / (1 + len(models))  # the overall delta is split here and, over the arms, by each estimator
+        self._certificate = (
+            "exact" if all(e.certificate == "exact" for e in (self._direct, *self._models)) else "heuristic"
+        )
+        self._rank = np.random.default_rng(seed).permutation(len(bandit.arms))
+        self._conflicts = np.zeros(len(bandit.arms), dtype=np.bool_)
+        self._told = bandit.new_buffer()
+        self._decide()
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({len(self.bandit.arms)} arms, epsilon={self.epsilon}, delta={self.delta}: "
+            f"{self.n_plays} plays, {'recommends' if self.stopped else 'leaning to'} {self.recommendation})"
+        )
+
+    # ------------------------------------------------------------------------------------------------------ ask, tell
+
+    def ask(self, n: int | None = None) -> list[Action]:
+        """Return the actions to perform next; the same answer until something is told.
+
+        Parameters
+        ----------
+        n
+            How many, for experiments that are run in batches: the iteration is repeated. By default one iteration.
+        """
+        if n is None:
+            return list(self._next)
+        if n < 1:
+            raise ValueError(f"n must be at least 1, but got {n}")
+        return list(itertools.islice(itertools.cycle(self._next), n))
+
+    def tell(self, actions: Action | Sequence[Action], samples: Any) -> Self:
+        """Learn from plays, asked for or not: logged data, late results and results out of order are all told here.
+
+        Parameters
+        ----------
+        actions
+            The action of all plays, or one for each. Any action on observed variables will do.
+        samples
+            What was observed: `Samples`, a DataFrame with one row a play, a dict {variable: state} for one play, or a
+            list of such dicts; with the reward and ``bandit.required``, others are left out.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If anything is missing, unknown or contradicts its action (see `CausalBandit.encode`). Nothing is learned
+            then.
+
+        Warns
+        -----
+        UserWarning
+            When an arm's direct interval and a model's turn out to have nothing in common.
+        """
+        told = self.bandit.encode(actions, samples)
+        self._told.append(told)
+        self._direct.update(told)
+        for model in self._models:
+            model.update(told)
+        self._decide()
+        return self
+
+    def _decide(self) -> None:
+        """Work out intervals, candidates, next actions and verdict."""
+        merged = self._direct.intervals(self._share)
+        fresh = 0
+        for model in self._models:
+            other = model.intervals(self._share)
+            fresh += _intersect(merged.lower, merged.upper, other.lower, other.upper, self._conflicts)
+        leader, challenger = _candidates(merged.lower, merged.upper, self._direct.plays_, self._rank)
+        self.state = PolicyState(
+            self.bandit,
+            self.epsilon,
+            merged,
+            self._direct.plays_,
+            leader,
+            challenger,
+            self._conflicts,
+            self._certificate,
+        )
+        self._next = self._sampling.choose(self.state)
+        self._verdict = self._stopping.check(self.state)
+        if fresh:
+            warnings.warn(
+                f"the graph is in doubt: what was observed and the direct plays contradict each other for "
+                f"{', '.join(map(str, self.conflicts))}; from now on direct plays alone count there",
+                stacklevel=3,
+            )
+
+    # ------------------------------------------------------------------------------------------------------ what is known
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the stopping rule is satisfied."""
+        return self._verdict.stop
+
+    @property
+    def stop_reason(self) -> str:
+        """Why it stopped; empty before."""
+        return self._verdict.reason
+
+    @property
+    def certificate(self) -> str | None:
+        """What the stop is worth: ``"exact"``, ``"heuristic"``, or None before it and where the graph is refuted."""
+        return self._verdict.certificate
+
+    @property
+    def recommendation(self) -> Action:
+        """The arm that would be returned now; defined at any time."""
+        return self.bandit.arms[self.state.leader]
+
+    @property
+    def intervals(self) -> Intervals:
+        """The intervals of the arms, in the order of ``bandit.arms``."""
+        return self.state.intervals
+
+    @property
+    def conflicts(self) -> tuple[Action, ...]:
+        """The arms whose direct and observational intervals had nothing in common: evidence against the graph."""
+        return tuple(self.bandit.arms[i] for i in np.flatnonzero(self._conflicts))
+
+    @property
+    def n_plays(self) -> int:
+        """How many plays were told."""
+        return len(self._told)
+
+    @property
+    def plays_by_action(self) -> dict[Action, int]:
+        """How often each action was played, in the order of first play."""
+        return self._told.plays_by_action()
+
+    @property
+    def history(self) -> Any:
+        """What was told: a DataFrame with one row a play, indexed by action."""
+        return self._told.samples().to_frame()
+
+    def result(self, stop_reason: str = "") -> Result:
+        """Return what is known now as a `Result`."""
+        plays = self.plays_by_action
+        return Result(
+            recommendation=self.recommendation,
+            certified=self.certificate == "exact",
+            certificate=self.certificate,
+            stop_reason=self.stop_reason or stop_reason or "not stopped yet",
+            n_plays=self.n_plays,
+            cost=sum(self.bandit.costs.get(action, 1.0) * n for action, n in plays.items()),
+            plays_by_action=plays,
+            table=arms_table(self.bandit, self.intervals, self.state.plays, self._conflicts, self.state.leader),
+            conflicts=self.conflicts,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            told=self._told.samples(),
+        )
+
+    # ------------------------------------------------------------------------------------------------------ the loop
+
+    def run(self, environment: Environment, budget: int | None = None, progress: bool | None = True) -> Result:
+        """Ask, perform and tell until the policy stops or the budget is spent.
+
+        Parameters
+        ----------
+        environment
+            What performs the actions.
+        budget
+            The most plays this call may perform; the last iteration is cut short where it would exceed it.
+        progress
+            Whether to show a progress bar; None shows it only on a terminal or in a notebook.
+
+        Returns
+        -------
+        Result
+        """
+        if budget is not None and budget < 0:
+            raise ValueError(f"budget must not be negative, but got {budget}")
+        left = float("inf") if budget is None else budget
+        refreshed = 0.0
+        with tqdm(total=budget, unit=" plays", disable=None if progress is None else not progress) as bar:
+            while left > 0 and not self.stopped:
+                actions = self.ask()
+                if len(actions) > left:
+                    actions = actions[: int(left)]
+                self.tell(actions, environment.perform(actions))
+                left -= len(actions)
+                bar.update(len(actions))
+                if time.monotonic() - refreshed > 0.2:
+                    refreshed = time.monotonic()
+                    bar.set_postfix_str(self._standing(), refresh=False)
+        return self.result(f"the budget of {budget} plays is spent: {self._standing()}")
+
+    def _standing(self) -> str:
+        """Return the two candidates and how far their intervals are from separated."""
+        h, other, intervals = self.state.leader, self.state.challenger, self.intervals
+        if other < 0:
+            return str(self.bandit.arms[h])
+        to_close = intervals.upper[other] - intervals.lower[h] - self.epsilon
+        return f"{self.bandit.arms[h]} against {self.bandit.arms[other]}, {max(to_close, 0):.3f} to close"
+
+
+@njit(cache=True)
+def _intersect(lower, upper, other_lower, other_upper, conflicts):  # type: ignore[no-untyped-def]
+    """Intersect the direct intervals with a model's, in place; an arm in conflict keeps the direct one from then on."""
+    fresh = 0
+    for i in range(len(lower)):
+        if not conflicts[i]:
+            low, high = max(lower[i], other_lower[i]), min(upper[i], other_upper[i])
+            if low <= high:
+                lower[i], upper[i] = low, high
+            else:
+                conflicts[i] = True
+                fresh += 1
+    return fresh
+
+
+@njit(cache=True)
+def _candidates(lower, upper, plays, rank):  # type: ignore[no-untyped-def]
+    """Return a_h, the arm of the highest midpoint, and a_l, the highest upper end of the rest (Algorithm 3, line 4)."""
+    h = 0
+    for i in range(1, len(lower)):
+        better = (lower[i] + upper[i]) - (lower[h] + upper[h])
+        if better > 0 or (better == 0 and (plays[i], rank[i]) < (plays[h], rank[h])):
+            h = i
+    challenger = -1
+    for i in range(len(lower)):
+        if i != h:
+            better = 1.0 if challenger < 0 else upper[i] - upper[challenger]
+            if better > 0 or (better == 0 and (plays[i], rank[i]) < (plays[challenger], rank[challenger])):
+                challenger = i
+    return h, challenger

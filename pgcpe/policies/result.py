@@ -1,0 +1,127 @@
+"""What a run found, for people to read: a table, a picture, the reason why it stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pgcpe.actions import Action
+from pgcpe.bandit import CausalBandit
+from pgcpe.confidence import Intervals
+from pgcpe.plotting import plot_intervals
+from pgcpe.samples import Samples
+
+__all__ = ["Result", "arms_table"]
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """What a run found.
+
+    Attributes
+    ----------
+    recommendation
+        The arm returned.
+    certified
+        Whether it is proved to be within `epsilon` of the best with probability ``1 - delta``.
+    certificate
+        ``"exact"``, ``"heuristic"`` (the stopping rule was satisfied, its constants are not proved), or None.
+    stop_reason
+        Why the run ended.
+    n_plays, cost
+        The number of plays told, and their cost.
+    plays_by_action
+        The number of plays of each action.
+    table
+        One row an arm, the recommendation first, then by estimate: action, estimate (midpoint), lower, upper, n_plays,
+        and, where there are any, conflict and the arms merged with it.
+    conflicts
+        The arms whose direct and observational intervals had nothing in common.
+    epsilon, delta
+        What was asked for.
+    """
+
+    recommendation: Action
+    certified: bool
+    certificate: str | None
+    stop_reason: str
+    n_plays: int
+    cost: float
+    plays_by_action: dict[Action, int]
+    table: pd.DataFrame
+    conflicts: tuple[Action, ...]
+    epsilon: float
+    delta: float
+    told: Samples = field(repr=False)
+
+    @cached_property
+    def history(self) -> pd.DataFrame:
+        """What was told: one row a play, indexed by action."""
+        return self.told.to_frame()
+
+    @property
+    def summary(self) -> str:
+        """One paragraph: what is recommended, what that is worth, why the run ended and what it took."""
+        best = self.table.iloc[0]
+        worth = {
+            "exact": f"within {self.epsilon:g} of the best with probability at least {1 - self.delta:g}",
+            "heuristic": "by a rule whose constants are not proved",
+            None: "not certified",
+        }[self.certificate]
+        doubt = f"\nThe graph is in doubt at {', '.join(map(str, self.conflicts))}." if self.conflicts else ""
+        return (
+            f"{self.recommendation}: expected reward {best.estimate:.3f} in [{best.lower:.3f}, {best.upper:.3f}], {worth}."
+            f"\nStopped after {self.n_plays:,} plays: {self.stop_reason}.{doubt}"
+        )
+
+    def to_string(self, rows: int = 10) -> str:
+        """Return the summary and the first rows of the table."""
+        shown = self.table.head(rows).to_string(
+            index=False, float_format="{:.3f}".format, formatters={"action": str}
+        )
+        more = f"\n... and {len(self.table) - rows} more arms" if len(self.table) > rows else ""
+        return f"{self.summary}\n\n{shown}{more}"
+
+    def __repr__(self) -> str:
+        return self.to_string()
+
+    def _repr_html_(self) -> str:
+        table = self.table.head(20).style.hide(axis="index").format(precision=3, escape="html").format(str, subset="action", escape="html")
+        more = f"<p>... and {len(self.table) - 20} more arms</p>" if len(self.table) > 20 else ""
+        return f"<p>{escape(self.summary).replace(chr(10), '<br>')}</p>{table.to_html()}{more}"
+
+    def plot(self, rows: int = 25, ax: Any = None) -> Any:
+        """Draw the intervals of the best arms; return the matplotlib axes."""
+        return plot_intervals(self.table.head(rows), epsilon=self.epsilon, title=self.summary.split("\n")[0], ax=ax)
+
+
+def arms_table(
+    bandit: CausalBandit,
+    intervals: Intervals,
+    plays: NDArray[np.float64],
+    conflicts: NDArray[np.bool_],
+    leader: int,
+) -> pd.DataFrame:
+    """Return the table of `Result`."""
+    first = np.arange(len(bandit.arms)) != leader
+    order = np.lexsort((-intervals.upper, -intervals.midpoint, first))
+    columns: dict[str, Any] = {
+        "action": [bandit.arms[i] for i in order],
+        "estimate": intervals.midpoint[order],
+        "lower": intervals.lower[order],
+        "upper": intervals.upper[order],
+        "n_plays": plays[order].astype(int),
+    }
+    if conflicts.any():
+        columns["conflict"] = conflicts[order]
+    equal = [" ".join(map(str, bandit.merged[arm][1:4])) for arm in columns["action"]]
+    if any(equal):
+        left = [len(bandit.merged[arm]) - 4 for arm in columns["action"]]
+        columns["equal to"] = [f"{text} and {n} more" if n > 0 else text for text, n in zip(equal, left, strict=True)]
+    return pd.DataFrame(columns)
