@@ -43,7 +43,7 @@ class Action(Mapping[str, State]):
 
     __slots__ = ("__dict__", "_settings")
 
-    def __init__(self, settings: Mapping[str, State] = {}) -> None:  # noqa: B006 (never written to)
+    def __init__(self, settings: Mapping[str, State] = {}) -> None:
         plain = {v: s.item() if isinstance(s, np.generic) else s for v, s in settings.items()}
         for variable, state in plain.items():
             hash(state)  # an unhashable state is a TypeError here, not where the action is first looked up
@@ -199,9 +199,7 @@ def interventions(
     return actions
 
 
-def _options(
-    allowed: list[str], states: dict[str, tuple[State, ...]], values: Any
-) -> dict[str, tuple[State, ...]]:
+def _options(allowed: list[str], states: dict[str, tuple[State, ...]], values: Any) -> dict[str, tuple[State, ...]]:
     """Return the states each variable may be set to."""
     if values is None:
         return {v: states[v] for v in allowed}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pgcpe.actions import Action
 from pgcpe.identification import AdmissibleSteps, admissible_sequence, equal_effect
 from pgcpe.networks import State, find_state, latents_of, states_of, structure_of
-from pgcpe.samples import Coding, Samples, SamplesBuffer, as_frame, distinct_actions
+from pgcpe.samples import Coding, ForcedCodes, Samples, SamplesBuffer, as_frame, distinct_actions
 
 __all__ = ["CausalBandit"]
 
@@ -99,10 +99,13 @@ class CausalBandit:
         if reward not in graph or reward in latents_of(graph):
             raise ValueError(f"reward must be an observed variable of the graph, but got {reward!r}")
         self.reward = reward
-        self.observed = tuple(v for v in self.graph.nodes if v not in self.graph.latents)
+        self._latents = latents_of(graph)
+        self.observed = tuple(v for v in self.graph.nodes if v not in self._latents)
         self.reward_array = _reward_array(self.states[reward], reward, reward_values)
         self.reward_array.setflags(write=False)
+        self._resolved: dict[Action, Action] = {}
         self._canonical: dict[Action, Action] = {}
+        self._arm: dict[Action, int] = {}
         self._relevant: dict[tuple[str, ...], tuple[str, ...]] = {}
         listed = list(dict.fromkeys(self.action(a) for a in arms))
         if not listed:
@@ -119,8 +122,7 @@ class CausalBandit:
             dict.fromkeys([NULL, *self.arms] if playable is None else [self.action(a) for a in playable])
         )
         self.costs = self._checked_costs(costs or {})
-        self._seen: tuple[Coding, NDArray[np.intp], list[NDArray[np.int32] | None]] | None = None
-        self._forced: dict[Action, NDArray[np.int32]] = {}
+        self._seen: tuple[Coding, NDArray[np.intp], list[tuple[int, NDArray[np.int32]]]] | None = None
 
     def __repr__(self) -> str:
         n = sum(map(len, self.merged.values()))
@@ -141,16 +143,18 @@ class CausalBandit:
         """
         if not isinstance(action, Action):
             raise TypeError(f"an action must be written do(X=1), but got {action!r}")
+        if action not in self._resolved:
+            self._resolved[action] = self._resolve(action)
+        return self._resolved[action]
+
+    def _resolve(self, action: Action) -> Action:
         for variable in action:
             if variable not in self.states:
                 raise ValueError(f"{action} sets {variable}, which is no variable of the graph")
-            if variable == self.reward or variable in self.graph.latents:
+            if variable == self.reward or variable in self._latents:
                 kind = "the reward" if variable == self.reward else "latent"
                 raise ValueError(f"{action} sets {variable}, which is {kind} and cannot be set")
-        found = {v: self.states[v][find_state(self.states[v], s, v)] for v, s in action.items()}
-        if all(found[v] is action[v] for v in found):
-            return action
-        return Action(found)
+        return Action({v: self.states[v][find_state(self.states[v], s, v)] for v, s in action.items()})
 
     def canonical_of(self, action: Action) -> Action:
         """Return the smallest action of provably equal effect, for an action with the network's states."""
@@ -158,12 +162,16 @@ class CausalBandit:
             if action.variables not in self._relevant:
                 self._relevant[action.variables] = equal_effect(self.graph, action, self.reward).variables
             relevant = self._relevant[action.variables]
-            self._canonical[action] = action if len(relevant) == len(action) else Action({v: action[v] for v in relevant})
+            self._canonical[action] = (
+                action if len(relevant) == len(action) else Action({v: action[v] for v in relevant})
+            )
         return self._canonical[action]
 
     def index(self, action: Action) -> int:
         """Return the index of the arm whose expected reward is provably that of the action, or -1."""
-        return self._index.get(self.canonical_of(action) if self._merge_equal else action, -1)
+        if action not in self._arm:
+            self._arm[action] = self._index.get(self.canonical_of(action) if self._merge_equal else action, -1)
+        return self._arm[action]
 
     # ----------------------------------------------------------------------------------------------- identification
 
@@ -200,6 +208,10 @@ class CausalBandit:
         return SamplesBuffer(self.coding)
 
     @cached_property
+    def _forced(self) -> ForcedCodes:
+        return ForcedCodes(self.coding.variables, self.coding.states)
+
+    @cached_property
     def _cardinalities(self) -> NDArray[np.int32]:
         return np.array([len(states) for states in self.coding.states], dtype=np.int32)
 
@@ -231,8 +243,8 @@ class CausalBandit:
             distinct, which = distinct_actions(given, len(frame))
             wanted = dict(zip(self.coding.variables, self.coding.states, strict=True))
             codes = Samples.from_frame(frame, wanted, Action()).codes
-        forced = np.array([self._forced_codes(action) for action in distinct]).reshape(len(distinct), codes.shape[1])
-        if (wrong := _first_contradiction(codes, self._cardinalities, forced, which)) >= 0:
+        rows = self._forced.rows(distinct)
+        if (wrong := _first_contradiction(codes, self._cardinalities, self._forced.table, rows, which)) >= 0:
             row, column = divmod(wrong, codes.shape[1])
             if not 0 <= codes[row, column] < self._cardinalities[column]:
                 raise ValueError(f"row {row} has the code {codes[row, column]} for {self.coding.variables[column]}")
@@ -247,13 +259,12 @@ class CausalBandit:
         self, actions: Action | Sequence[Action], samples: Samples
     ) -> tuple[tuple[Action, ...], NDArray[np.intp]]:
         """Return the actions of samples that carry their own; those given must be the same."""
-        own = tuple(self.action(a) for a in samples.actions)
+        own = tuple([self.action(a) for a in samples.actions])
         if isinstance(actions, Action):
-            same = len(samples) == 0 or all(own[i] == self.action(actions) for i in set(samples.which.tolist()))
+            same = all(own[i] == self.action(actions) for i in np.unique(samples.which))
         else:
             same = len(actions) == len(samples) and all(
-                given is own[i] or self.action(given) == own[i]
-                for given, i in zip(actions, samples.which.tolist(), strict=True)
+                [self.action(given) is own[i] for given, i in zip(actions, samples.which.tolist(), strict=True)]
             )
         if not same:
             raise ValueError(f"the actions told must be those of the {len(samples)} samples, but differ from them")
@@ -266,30 +277,17 @@ class CausalBandit:
             if missing := [v for v in self.coding.variables if v not in position]:
                 raise ValueError(f"the samples must have the columns {list(self.coding.variables)}, but lack {missing}")
             columns = np.array([position[v] for v in self.coding.variables], dtype=np.intp)
-            recode: list[NDArray[np.int32] | None] = []
-            for variable, states, j in zip(self.coding.variables, self.coding.states, columns, strict=True):
-                theirs = samples.coding.states[j]
-                same = theirs == states
-                recode.append(None if same else np.array([find_state(states, s, variable) for s in theirs], np.int32))
+            recode = [
+                (j, np.array([find_state(states, s, v) for s in samples.coding.states[columns[j]]], dtype=np.int32))
+                for j, (v, states) in enumerate(zip(self.coding.variables, self.coding.states, strict=True))
+                if samples.coding.states[columns[j]] != states
+            ]
             self._seen = (samples.coding, columns, recode)
         _, columns, recode = self._seen
-        codes = samples.codes[:, columns]
-        for j, table in enumerate(recode):
-            if table is not None:
-                codes[:, j] = table[codes[:, j]]
+        codes = samples.codes.take(columns, axis=1)
+        for j, table in recode:
+            codes[:, j] = table[codes[:, j]]
         return codes
-
-    def _forced_codes(self, action: Action) -> NDArray[np.int32]:
-        """Return the code that an action forces on each column, -1 where it leaves it free."""
-        if action not in self._forced:
-            self._forced[action] = np.array(
-                [
-                    find_state(states, action[v], v) if v in action else -1
-                    for v, states in zip(self.coding.variables, self.coding.states, strict=True)
-                ],
-                dtype=np.int32,
-            )
-        return self._forced[action]
 
     def _checked_costs(self, costs: Mapping[Action, float]) -> dict[Action, float]:
         given = {self.action(action): float(cost) for action, cost in costs.items()}
@@ -321,12 +319,12 @@ def _reward_array(states: Sequence[State], reward: str, values: Mapping[State, f
 
 
 @njit(cache=True)
-def _first_contradiction(codes, cardinalities, forced, which):  # type: ignore[no-untyped-def]
+def _first_contradiction(codes, cardinalities, forced, action, which):  # type: ignore[no-untyped-def]
     """Return the flat position of the first code that is none or not what the action of its row forces, or -1."""
     rows, columns = codes.shape
     for i in range(rows):
         for j in range(columns):
-            f = forced[which[i], j]
+            f = forced[action[which[i]], j]
             if (f >= 0 and codes[i, j] != f) or not 0 <= codes[i, j] < cardinalities[j]:
                 return i * columns + j
     return -1

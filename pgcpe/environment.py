@@ -13,8 +13,8 @@ from tqdm.auto import tqdm
 
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
-from pgcpe.networks import State, find_state, states_of, structure_of
-from pgcpe.samples import Coding, Samples, distinct_actions
+from pgcpe.networks import State, states_of, structure_of
+from pgcpe.samples import Coding, ForcedCodes, Samples, distinct_actions
 
 __all__ = ["Environment", "SimulatedEnvironment", "expected_reward", "expected_rewards"]
 
@@ -66,7 +66,8 @@ class SimulatedEnvironment:
         column = {v: j for j, v in enumerate(observed)}
         self._column = np.array([column.get(v, -1) for v in self._order], dtype=np.int64)
         self.coding = Coding(tuple(observed), tuple(self.states[v] for v in observed))
-        self._forced: dict[Action, NDArray[np.int64]] = {}
+        self._forced = ForcedCodes(self._order, [self.states[v] for v in self._order])
+        self._checked: set[Action] = set()
         self._rng = np.random.default_rng(seed)
 
     def perform(self, actions: Sequence[Action]) -> Samples:
@@ -81,24 +82,30 @@ class SimulatedEnvironment:
         return self._draw((action,), np.zeros(n, dtype=np.intp))
 
     def _draw(self, actions: tuple[Action, ...], which: NDArray[np.intp]) -> Samples:
-        forced = np.array([self._forced_codes(a) for a in actions]).reshape(len(actions), len(self._order))
+        for action in actions:
+            if action not in self._checked:
+                if unknown := sorted(set(action) - set(self.coding.variables)):
+                    raise ValueError(
+                        f"{action} sets {', '.join(unknown)}, which is no observed variable of the network"
+                    )
+                self._checked.add(action)
+        rows = self._forced.rows(actions)[which]
         codes = np.empty((len(which), len(self.coding.variables)), dtype=np.int32)
         step = max(1, CHUNK // len(self._order))
         for start in range(0, len(which), step):
-            rows = which[start : start + step]
-            uniform = self._rng.random((len(rows), len(self._order)))
-            _sample(self._parents, self._offset, self._cumulative, forced, rows, uniform, self._column, codes[start:])
-        return Samples(self.coding, codes, actions, which)
-
-    def _forced_codes(self, action: Action) -> NDArray[np.int64]:
-        """Return the code that the action forces on each node, -1 where it leaves it free."""
-        if action not in self._forced:
-            if unknown := sorted(set(action) - set(self.coding.variables)):
-                raise ValueError(f"{action} sets {', '.join(unknown)}, which is no observed variable of the network")
-            self._forced[action] = np.array(
-                [find_state(self.states[v], action[v], v) if v in action else -1 for v in self._order]
+            some = rows[start : start + step]
+            uniform = self._rng.random((len(some), len(self._order)))
+            _sample(
+                self._parents,
+                self._offset,
+                self._cumulative,
+                self._forced.table,
+                some,
+                uniform,
+                self._column,
+                codes[start:],
             )
-        return self._forced[action]
+        return Samples(self.coding, codes, actions, which)
 
     def _compile(self, network: Any, graph: Any) -> None:
         """Lay all tables out in one array of cumulative probabilities.
@@ -174,14 +181,18 @@ def expected_rewards(network: Any, bandit: CausalBandit, *, progress: bool | Non
     engines: dict[tuple[str, ...], Any] = {}
     rewards = {}
     hidden = None if progress is None else not progress
-    for arm, smallest in tqdm(list(zip(bandit.arms, bandit.canonical, strict=True)), "expected rewards", disable=hidden):
+    for arm, smallest in tqdm(
+        list(zip(bandit.arms, bandit.canonical, strict=True)), "expected rewards", disable=hidden
+    ):
         if smallest.variables not in engines:
             engines[smallest.variables] = _engine(network, smallest.variables)
         factor = engines[smallest.variables].query([bandit.reward], evidence=dict(smallest), show_progress=False)
         names = factor.state_names[bandit.reward]
         probabilities = factor.values[[names.index(s) for s in bandit.states[bandit.reward]]]
         rewards[arm] = float(probabilities @ bandit.reward_array)
-    return pd.Series(list(rewards.values()), index=pd.Index(list(rewards), dtype=object, tupleize_cols=False), name="expected reward")
+    return pd.Series(
+        list(rewards.values()), index=pd.Index(list(rewards), dtype=object, tupleize_cols=False), name="expected reward"
+    )
 
 
 def _engine(network: Any, variables: tuple[str, ...]) -> Any:
@@ -213,10 +224,14 @@ def _table(network: Any, variable: str, parents: set[str]) -> Any:
     if table is None:
         raise ValueError(f"{variable} has no table: a simulator needs a network with one for every variable")
     if set(table.variables[1:]) != parents:
-        raise ValueError(f"the table of {variable} is for the parents {table.variables[1:]}, but the graph has {parents}")
+        raise ValueError(
+            f"the table of {variable} is for the parents {table.variables[1:]}, but the graph has {parents}"
+        )
     sums = table.values.sum(axis=0)
     if not np.allclose(sums, 1, atol=1e-6) or table.values.min() < 0:
-        raise ValueError(f"every row of {variable} must sum to 1, but one sums to {sums.ravel()[abs(sums - 1).argmax()]}")
+        raise ValueError(
+            f"every row of {variable} must sum to 1, but one sums to {sums.ravel()[abs(sums - 1).argmax()]}"
+        )
     return table
 
 
@@ -226,19 +241,21 @@ def _aligned(table: Any, states: Mapping[str, tuple[State, ...]]) -> NDArray[np.
     for axis, variable in enumerate(table.variables):
         names = list(table.state_names[variable])
         if set(names) != set(states[variable]):
-            raise ValueError(f"the table of {table.variable} gives {variable} the states {names}, not {states[variable]}")
+            raise ValueError(
+                f"the table of {table.variable} gives {variable} the states {names}, not {states[variable]}"
+            )
         values = values.take([names.index(s) for s in states[variable]], axis=axis)
     return values
 
 
 @njit(cache=True)
-def _sample(parents, offset, cumulative, forced, which, uniform, column, codes):  # type: ignore[no-untyped-def]
+def _sample(parents, offset, cumulative, forced, rows, uniform, column, codes):  # type: ignore[no-untyped-def]
     """Fill the rows of `codes` by ancestral sampling."""
     nodes = len(column)
     value = np.empty(nodes, dtype=np.int64)
-    for row in range(len(which)):
+    for row in range(len(rows)):
         for i in range(nodes):
-            state = forced[which[row], i]
+            state = forced[rows[row], i]
             if state < 0:
                 start = offset[i]
                 k = 0

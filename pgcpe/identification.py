@@ -18,6 +18,7 @@ __all__ = [
     "AdmissibleSteps",
     "Explanation",
     "admissible_sequence",
+    "checked_question",
     "connecting_path",
     "equal_effect",
     "explain",
@@ -49,7 +50,7 @@ def equal_effect(graph: nx.DiGraph, action: Action, outcome: str) -> Action:
     >>> equal_effect(DAG([("A", "B"), ("B", "Y")]), Action({"A": 1, "B": 0}), "Y")
     do(B=0)
     """
-    treatments = _checked(graph, action, outcome)
+    treatments = checked_question(graph, action, outcome)
     matters: set[str] = set()
     reached, open_nodes = {outcome}, [outcome]
     while open_nodes:
@@ -103,7 +104,7 @@ def admissible_sequence(
     >>> admissible_sequence(DAG([("Z", "X"), ("Z", "Y"), ("X", "Y")]), ["X"], "Y")
     [('X', frozenset({'Z'}))]
     """
-    return _Search(graph, _checked(graph, treatments, outcome), outcome, states).run()
+    return _Search(graph, checked_question(graph, treatments, outcome), outcome, states).run()
 
 
 def is_admissible_sequence(graph: nx.DiGraph, sequence: Iterable[tuple[str, Iterable[str]]], outcome: str) -> bool:
@@ -119,7 +120,7 @@ def is_admissible_sequence(graph: nx.DiGraph, sequence: Iterable[tuple[str, Iter
     """
     pairs = [(x, frozenset(z)) for x, z in sequence]
     order = [x for x, _ in pairs]
-    _checked(graph, order, outcome)
+    checked_question(graph, order, outcome)
     if len(set(order)) < len(order):
         raise ValueError(f"the treatments must be distinct, but got {order}")
     if unknown := frozenset().union(*(z for _, z in pairs)) - set(graph):
@@ -185,7 +186,7 @@ def explain(graph: nx.DiGraph, treatments: Iterable[str], outcome: str, *, state
     >>> print(explain(DAG([("U", "X"), ("U", "Y"), ("X", "Y")], latents={"U"}), ["X"], "Y"))
     E[Y | do(X)] has no admissible sequence: X <- U -> Y stays open given nothing, the most that may be conditioned on.
     """
-    names = _checked(graph, treatments, outcome)
+    names = checked_question(graph, treatments, outcome)
     search = _Search(graph, names, outcome, states)
     sequence = search.run()
     question = f"E[{outcome} | do({', '.join(sorted(names))})]"
@@ -197,7 +198,10 @@ def explain(graph: nx.DiGraph, treatments: Iterable[str], outcome: str, *, state
             "the most that may be conditioned on."
         )
         return Explanation(tuple(sorted(names)), outcome, None, words, path=path)
-    factors, symbols, given_names, given_symbols = [], [], [], []
+    factors: list[str] = []
+    symbols: list[str] = []
+    given_names: list[str] = []
+    given_symbols: list[str] = []
     for x, z in sequence:
         if z:
             factors.append(f"P({', '.join(sorted(z))}{_bar(given_names)})")
@@ -246,11 +250,8 @@ def connecting_path(graph: nx.DiGraph, x: str, y: str, given: Collection[str]) -
     return ""
 
 
-# ---------------------------------------------------------------------------------------------------------- private
-
-
-def _checked(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -> frozenset[str]:
-    """Return the treatments as a set once the question makes sense."""
+def checked_question(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -> frozenset[str]:
+    """Return the treatments as a set once the question makes sense: known, observed, distinct from the outcome."""
     names = frozenset([treatments] if isinstance(treatments, str) else treatments)
     if unknown := sorted(map(str, (names | {outcome}) - set(graph))):
         raise ValueError(f"treatments and outcome must be variables of the graph, but got {', '.join(unknown)}")
@@ -259,6 +260,9 @@ def _checked(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -> froz
     if outcome in names:
         raise ValueError(f"the outcome must not be a treatment, but got {outcome} for both")
     return names
+
+
+# ---------------------------------------------------------------------------------------------------------- private
 
 
 @dataclass

@@ -1,28 +1,34 @@
 """Load causal networks and read what a graph says of its variables.
 
-pgmpy's own BIF reader drops content silently on files that users have (blanks after braces, a missing final
-newline, ``default`` rows, ...), so BIF is read here with a grammar of its own, XMLBIF with the standard library, and
-both go through one set of checks: a file gives the whole network or an error that names the trouble.
+A file gives the whole network or an error that names the trouble: what `pgcpe.bif` reads is checked here before a pgmpy
+network is made of it.
 """
 
 from __future__ import annotations
 
 import gzip
-import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
-from xml.etree import ElementTree
+from typing import Any
 
 import networkx as nx
 import numpy as np
-import pyparsing as pp
-from numpy.typing import NDArray
 from pgmpy.base import DAG
 
-__all__ = ["State", "States", "find_state", "latents_of", "load_network", "shipped_networks", "states_of", "structure_of"]
+from pgcpe.bif import Table, parse_bif, parse_xmlbif
+
+__all__ = [
+    "State",
+    "States",
+    "find_state",
+    "latents_of",
+    "load_network",
+    "shipped_networks",
+    "states_of",
+    "structure_of",
+]
 
 State = Any
 """A state of a variable: whatever hashable value the network names it by (a string when it comes from BIF)."""
@@ -32,13 +38,6 @@ States = Mapping[str, tuple[State, ...]]
 
 SUM_REFUSED = 1e-2
 SUM_WARNED = 1e-6
-
-
-class _Table(NamedTuple):
-    """``values[i, j1, j2, ...]`` is P(variable = state i | parents in states j1, j2, ...)."""
-
-    parents: list[str]
-    values: NDArray[np.float64]
 
 
 def load_network(name_or_path: str | Path, *, latents: Iterable[str] = ()) -> Any:
@@ -79,7 +78,7 @@ def load_network(name_or_path: str | Path, *, latents: Iterable[str] = ()) -> An
     """
     source, text = _read(name_or_path)
     try:
-        states, tables = (_parse_xmlbif if text.lstrip().startswith("<") else _parse_bif)(text)
+        states, tables = (parse_xmlbif if text.lstrip().startswith("<") else parse_bif)(text)
         _check_structure(states, tables)
         _normalise(source, states, tables)
         return _build(states, tables, {latents} if isinstance(latents, str) else set(latents))
@@ -200,180 +199,7 @@ def _read(name_or_path: str | Path) -> tuple[str, str]:
         raise ValueError(f"{path.name}: the compressed file cannot be unpacked: {error}") from None
 
 
-def _grammar() -> pp.ParserElement:
-    """Return the grammar of BIF 0.15, lenient where files in use are: commas and bars may be left out."""
-    name = pp.QuotedString('"') | pp.Regex(r'[^\s,;|(){}"]+')
-    value = r'(?:"[^"]*"|[^;"])*'
-    prop = pp.Suppress(pp.Keyword("property") + pp.Regex(value) + ";")
-    kind = pp.Group(
-        pp.Suppress(pp.Keyword("type"))
-        + pp.Regex(r"[^\s\[;]+")
-        + pp.Opt(pp.Suppress("[") + pp.Regex(r"\d+") + pp.Suppress("]"))
-        + pp.Opt(pp.Suppress("{") + pp.Regex(r'(?:"[^"]*"|[^{}"])*') + pp.Suppress("}"))
-    ) + pp.Suppress(pp.Opt(";"))
-    network = pp.Keyword("network") + pp.Regex(r'(?:"[^"]*"|[^{"])*') + "{" + pp.ZeroOrMore(prop) + "}"
-    variable = pp.Group(
-        pp.Keyword("variable") + name + pp.Suppress("{") + pp.ZeroOrMore(prop | kind) + pp.Suppress("}")
-    )
-    row = pp.Regex(r'\((?P<label>(?:"[^"]*"|[^;"])*)\)(?P<numbers>[^();"]*);')
-    row = row.set_parse_action(lambda t: [(t["label"], t["numbers"])])
-    whole = (pp.Keyword("table") | pp.Keyword("default")) + pp.Regex(r"[^;(){}]*") + pp.Suppress(";")
-    whole = whole.set_parse_action(lambda t: [(t[0], t[1])])
-    head = name + pp.ZeroOrMore(pp.Suppress(pp.one_of(", |")) | name)
-    probability = pp.Group(
-        pp.Keyword("probability")
-        + pp.Suppress("(")
-        + pp.Group(head)
-        + pp.Suppress(")")
-        + pp.Suppress("{")
-        + pp.Group(pp.ZeroOrMore(prop | row.copy().add_parse_action(lambda t: [("row", *t[0])]) | whole))
-        + pp.Suppress("}")
-    )
-    return pp.Suppress(pp.Opt(network)) + pp.ZeroOrMore(variable | probability | prop)
-
-
-COMMENT = re.compile(r'("[^"\n]*")|(?<![^\s;{}])//[^\n]*|/\*.*?\*/', re.DOTALL)
-
-
-def _parse_bif(text: str) -> tuple[dict[str, tuple[State, ...]], dict[str, _Table]]:
-    """Return the states and the tables that a BIF text declares."""
-    text = COMMENT.sub(lambda match: match[1] or " ", text)
-    try:
-        blocks = _grammar().parse_string(text, parse_all=True)
-    except pp.ParseBaseException as error:
-        raise ValueError(f"line {error.lineno} cannot be read as BIF: {error.line.strip()!r}") from None
-    states: dict[str, tuple[State, ...]] = {}
-    for block in blocks:
-        if block[0] == "variable":
-            _declare(states, block[1], _bif_states(block[1], [list(kind) for kind in block[2:]]))
-    tables: dict[str, _Table] = {}
-    for block in blocks:
-        if block[0] == "probability":
-            variable, *parents = block[1]
-            _add_table(states, tables, variable, parents, lambda v, p, b=block: _bif_values(states, v, p, b[2]))
-    return states, tables
-
-
-def _bif_states(variable: str, kinds: list[list[str]]) -> tuple[str, ...]:
-    if len(kinds) != 1 or kinds[0][0] != "discrete":
-        raise ValueError(f"{variable} must have one line 'type discrete [n] {{ states }}', but has {kinds or 'none'}")
-    if len(kinds[0]) != 3:
-        raise ValueError(f"{variable} must declare its states as 'type discrete [n] {{ a, b }}'")
-    count, listed = int(kinds[0][1]), kinds[0][2]
-    names = _names(listed, count)
-    if len(names) != count:
-        raise ValueError(f"{variable} declares {count} states, but lists {len(names)}: {names}")
-    return tuple(names)
-
-
-def _names(text: str, count: int) -> list[str]:
-    """Split a list of names at its commas, or at its blanks where that gives the number awaited."""
-    names = [quoted or bare.strip() for quoted, bare in re.findall(r'"([^"]*)"|([^,"]*[^,"\s][^,"]*)', text)]
-    return text.split() if len(names) != count and len(text.split()) == count else names
-
-
-def _bif_values(
-    states: States, variable: str, parents: list[str], entries: Iterable[tuple[str, ...]]
-) -> NDArray[np.float64]:
-    """Return the table of a probability block: rows, a default for the rows not given, or one flat table."""
-    shape = tuple(len(states[v]) for v in (variable, *parents))
-    columns: dict[tuple[int, ...], NDArray[np.float64]] = {}
-    default = None
-    for kind, *content in entries:
-        if kind == "table":
-            if columns or len(list(entries)) > 1:
-                raise ValueError(f"{variable} has a 'table' beside other rows")
-            # BIF counts with the last parent fastest and the variable itself slowest
-            return _numbers(variable, content[0], int(np.prod(shape))).reshape(shape)
-        if kind == "default":
-            default = _numbers(variable, content[0], shape[0])
-            continue
-        label = _names(content[0], len(parents))
-        if len(label) != len(parents):
-            raise ValueError(f"{variable} has a row ({content[0]}) for the parents {parents}")
-        key = tuple(find_state(states[p], s, p) for p, s in zip(parents, label, strict=True))
-        if key in columns:
-            raise ValueError(f"{variable} has two rows ({content[0]})")
-        columns[key] = _numbers(variable, content[1], shape[0])
-    values = np.empty(shape)
-    for key in np.ndindex(*shape[1:]):
-        column = columns.get(key, default)
-        if column is None:
-            missing = ", ".join(str(states[p][j]) for p, j in zip(parents, key, strict=True))
-            raise ValueError(f"{variable} has no row ({missing}) and no default" if parents else f"{variable} is empty")
-        values[(slice(None), *key)] = column
-    return values
-
-
-def _numbers(variable: str, text: str, count: int) -> NDArray[np.float64]:
-    try:
-        numbers = np.array(text.replace(",", " ").split(), dtype=float)
-    except ValueError:
-        raise ValueError(f"{variable} has a row that is not made of numbers: {text.strip()!r}") from None
-    if len(numbers) != count:
-        raise ValueError(f"{variable} must have {count} numbers in a row, but has {len(numbers)}: {text.strip()!r}")
-    return numbers
-
-
-def _parse_xmlbif(text: str) -> tuple[dict[str, tuple[State, ...]], dict[str, _Table]]:
-    """Return the states and the tables that an XMLBIF 0.3 text declares."""
-    try:
-        root = ElementTree.fromstring(text.lstrip())
-    except ElementTree.ParseError as error:
-        raise ValueError(f"the file cannot be read as XML: {error}") from None
-
-    def words(element: ElementTree.Element, tag: str) -> list[str]:
-        return [(child.text or "").strip() for child in element.iter(tag)]
-
-    states: dict[str, tuple[State, ...]] = {}
-    for element in root.iter("VARIABLE"):
-        (variable,) = words(element, "NAME") or [""]
-        _declare(states, variable, tuple(words(element, "OUTCOME")))
-    tables: dict[str, _Table] = {}
-    for element in root.iter("DEFINITION"):
-        (variable,) = words(element, "FOR") or [""]
-
-        def values(v: str, parents: list[str], element: ElementTree.Element = element) -> NDArray[np.float64]:
-            shape = tuple(len(states[p]) for p in (*parents, v))
-            numbers = _numbers(v, " ".join("".join(t.itertext()) for t in element.iter("TABLE")), int(np.prod(shape)))
-            return np.moveaxis(numbers.reshape(shape), -1, 0)  # XMLBIF counts with the variable itself fastest
-
-        _add_table(states, tables, variable, words(element, "GIVEN"), values)
-    return states, tables
-
-
-# -------------------------------------------------------------------------------------------- checking and building
-
-
-def _declare(states: dict[str, tuple[State, ...]], variable: str, names: tuple[str, ...]) -> None:
-    if variable in states:
-        raise ValueError(f"{variable} is declared twice")
-    if not names or len(set(names)) != len(names) or "" in names:
-        raise ValueError(f"{variable or 'a variable without a name'} must have distinct states, but has {list(names)}")
-    states[variable] = names
-
-
-def _add_table(
-    states: States,
-    tables: dict[str, _Table],
-    variable: str,
-    parents: list[str],
-    values: Callable[[str, list[str]], NDArray[np.float64]],
-) -> None:
-    """Add the table of a variable once the names in its head are known to be good."""
-    if variable not in states:
-        raise ValueError(f"there is a table for {variable}, which is not declared")
-    for parent in parents:
-        if parent not in states:
-            raise ValueError(f"{variable} has the parent {parent}, which is not declared")
-    if variable in tables:
-        raise ValueError(f"{variable} has two tables")
-    if len({variable, *parents}) != 1 + len(parents):
-        raise ValueError(f"{variable} must have distinct parents other than itself, but has {parents}")
-    tables[variable] = _Table(parents, values(variable, parents))
-
-
-def _check_structure(states: States, tables: dict[str, _Table]) -> None:
+def _check_structure(states: States, tables: dict[str, Table]) -> None:
     if not states:
         raise ValueError("no variable is declared")
     for variable in states:
@@ -381,7 +207,7 @@ def _check_structure(states: States, tables: dict[str, _Table]) -> None:
             raise ValueError(f"{variable} has no table")
 
 
-def _normalise(source: str, states: States, tables: dict[str, _Table]) -> None:
+def _normalise(source: str, states: States, tables: dict[str, Table]) -> None:
     """Make every column sum to 1, or refuse it."""
     rounded: dict[str, float] = {}
     for variable, (parents, values) in tables.items():
@@ -391,11 +217,13 @@ def _normalise(source: str, states: States, tables: dict[str, _Table]) -> None:
         error = np.abs(sums - 1)
         if error.max() > SUM_REFUSED:
             worst = np.unravel_index(int(error.argmax()), error.shape)
-            where = ", ".join(f"{p}={states[p][j]}" for p, j in zip(parents, worst, strict=True))
-            raise ValueError(f"a row of {variable} sums to {sums[worst]:.6g}, not 1" + (f" (at {where})" if where else ""))
+            where = ", ".join(f"{p}={states[p][int(j)]}" for p, j in zip(parents, worst, strict=True))
+            raise ValueError(
+                f"a row of {variable} sums to {sums[worst]:.6g}, not 1" + (f" (at {where})" if where else "")
+            )
         if error.max() > SUM_WARNED:
             rounded[variable] = float(error.max())
-        tables[variable] = _Table(parents, values / sums)
+        tables[variable] = Table(parents, values / sums)
     if rounded:
         worst_name = max(rounded, key=rounded.__getitem__)
         warnings.warn(
@@ -405,7 +233,7 @@ def _normalise(source: str, states: States, tables: dict[str, _Table]) -> None:
         )
 
 
-def _build(states: States, tables: dict[str, _Table], latents: set[str]) -> Any:
+def _build(states: States, tables: dict[str, Table], latents: set[str]) -> Any:
     from pgmpy.factors.discrete import TabularCPD  # pgmpy's models take seconds to import
     from pgmpy.models import DiscreteBayesianNetwork
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pgcpe.actions import Action
 from pgcpe.networks import State, find_state
 
-__all__ = ["Coding", "Samples", "SamplesBuffer", "as_frame"]
+__all__ = ["Coding", "ForcedCodes", "Samples", "SamplesBuffer", "as_frame", "distinct_actions"]
 
 Codes = NDArray[np.int32]
 
@@ -116,6 +116,41 @@ class Samples:
         return cls(coding, codes, *distinct_actions(actions, len(frame)))
 
 
+class ForcedCodes:
+    """The codes that actions force on variables, -1 where they leave them free: a row for every action met so far.
+
+    Attributes
+    ----------
+    table
+        Integer array with a column for each variable; the rows beyond those handed out are empty.
+    """
+
+    def __init__(self, variables: Sequence[str], states: Sequence[Sequence[State]]) -> None:
+        self._columns = list(zip(variables, states, strict=True))
+        self._row: dict[Action, int] = {}
+        self.table = np.empty((16, len(variables)), dtype=np.int32)
+
+    def rows(self, actions: Iterable[Action]) -> NDArray[np.intp]:
+        """Return the rows of `table` that belong to the actions.
+
+        Raises
+        ------
+        ValueError
+            If a value is no state of its variable.
+        """
+        known = self._row
+        return np.array([known[a] if a in known else self._add(a) for a in actions], dtype=np.intp)
+
+    def _add(self, action: Action) -> int:
+        forced = [find_state(states, action[v], v) if v in action else -1 for v, states in self._columns]
+        row = len(self._row)
+        if row == len(self.table):
+            self.table = np.concatenate([self.table, np.empty_like(self.table)])
+        self.table[row] = forced
+        self._row[action] = row
+        return row
+
+
 class SamplesBuffer:
     """Samples that grow: what a policy was told, in the order it was told."""
 
@@ -134,11 +169,13 @@ class SamplesBuffer:
         start, end = self._length, self._length + len(samples)
         if end > len(self._codes):
             room = max(end, 2 * len(self._codes))
-            self._codes = np.concatenate([self._codes[:start], np.empty((room - start, self._codes.shape[1]), np.int32)])
+            self._codes = np.concatenate(
+                [self._codes[:start], np.empty((room - start, self._codes.shape[1]), np.int32)]
+            )
             self._which = np.concatenate([self._which[:start], np.empty(room - start, np.intp)])
         self._codes[start:end] = samples.codes
-        number = [self._actions.setdefault(action, len(self._actions)) for action in samples.actions]
-        self._which[start:end] = [number[i] for i in samples.which] if end - start < 8 else np.array(number)[samples.which]
+        number = np.array([self._actions.setdefault(action, len(self._actions)) for action in samples.actions])
+        self._which[start:end] = number[samples.which] if len(samples) else 0
         self._length = end
 
     def samples(self) -> Samples:

@@ -15,11 +15,12 @@ from sklearn.base import clone
 
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence import Intervals, paper_observational_radius, smoothed_value, tree_interval
+from pgcpe.confidence import Intervals, paper_observational_union, union_radius
 from pgcpe.estimators.base import Estimate, Estimator, check_radius
-from pgcpe.identification import AdmissibleSteps, explain
+from pgcpe.identification import explain
 from pgcpe.networks import State
 from pgcpe.samples import Samples, as_frame
+from pgcpe.trees import smoothed_value, tree_interval
 
 __all__ = ["AdmissibleSequence"]
 
@@ -88,6 +89,7 @@ class AdmissibleSequence(Estimator):
         self._waiting: list[NDArray[np.int32]] = []
         self._told = self._counted = 0
         self._current: Intervals | None = None
+        self._delta = math.nan
         return self
 
     def update(self, samples: Samples) -> Self:
@@ -99,7 +101,8 @@ class AdmissibleSequence(Estimator):
         self._told += len(rows)
         self._waiting.append(rows)
         if (due := self._due(self._told)) > self._counted:
-            rows = np.concatenate(self._waiting) if len(self._waiting) > 1 else rows
+            if len(self._waiting) > 1:
+                rows = np.concatenate(self._waiting)
             self._waiting = [rows[due - self._counted :]]
             self._layout.count(rows[: due - self._counted], self.bandit_.reward_array)
             self._counted, self._current = due, None
@@ -120,22 +123,12 @@ class AdmissibleSequence(Estimator):
         return max(p for k in (step - 1, step, step + 1) if (p := int(100 * 1.01**k)) <= told)
 
     def _work_out(self, delta: float) -> Intervals:
-        layout, n_arms = self._layout, len(self.bandit_.arms)
-        served = max(int(self.served_.sum()), 1)
+        layout = self._layout
         if self.radius == "lr":
+            served = max(int(self.served_.sum()), 1)
             return Intervals(*_lr_intervals(*layout.arrays, math.log(served / delta)))
-        value, smallest = _plug_in(*layout.arrays)
-        radius = paper_observational_radius(
-            self._counted,
-            smallest,
-            layout.n_treatments,
-            layout.n_adjusted,
-            layout.n_leaves,
-            n_arms,
-            delta,
-            8.0 if self.alpha is None else self.alpha,
-        )
-        return Intervals(np.maximum(value - radius, 0.0), np.minimum(value + radius, 1.0))
+        alpha = 8.0 if self.alpha is None else self.alpha
+        return Intervals(*_paper_intervals(*layout.arrays, layout.union / delta, self._counted, alpha))
 
     # --------------------------------------------------------------------------------------------------- stand-alone
 
@@ -228,7 +221,7 @@ class _Layout:
         order: list[list[str]] = [[]]
         treated: list[list[bool]] = [[]]
         self.table_of, states, state_start = [], [], [0]
-        self.n_treatments, self.n_adjusted, self.n_leaves = (np.ones(len(bandit.arms)) for _ in range(3))
+        self.union = np.zeros(len(bandit.arms))
         for i, (action, sequence) in enumerate(zip(bandit.canonical, bandit.sequences, strict=True)):
             variables = [v for x, z in sequence or [] for v in (*sorted(z), x)]
             if sequence is None or math.prod(cards[v] for v in variables) > MOST_CELLS:
@@ -240,7 +233,9 @@ class _Layout:
                     treated.append([v in action for v in variables])
                 self.table_of.append(tables[action.variables])
                 states += [bandit.states[x].index(action[x]) for x, _ in sequence]
-                self._describe(i, sequence, cards)
+                adjusted = [v for _, z in sequence for v in z]
+                leaves = math.prod(cards[v] for v in adjusted)
+                self.union[i] = paper_observational_union(len(sequence), len(adjusted), leaves, len(bandit.arms))
             state_start.append(len(states))
         levels = [np.cumprod([1, *(cards[v] for v in variables)]) for variables in order]
         self.arrays = (
@@ -256,11 +251,6 @@ class _Layout:
             np.zeros(sum(int(level[-1]) for level in levels)),  # reward sums
         )
         self._columns = np.array([column[v] for variables in order for v in variables], dtype=np.int64)
-
-    def _describe(self, i: int, sequence: AdmissibleSteps, cards: Mapping[str, int]) -> None:
-        adjusted = [v for _, z in sequence for v in z]
-        self.n_treatments[i], self.n_adjusted[i] = len(sequence), len(adjusted)
-        self.n_leaves[i] = math.prod(cards[v] for v in adjusted)
 
     def count(self, codes: NDArray[np.int32], reward_values: NDArray[np.float64]) -> None:
         """Add passive observations to all tables."""
@@ -284,12 +274,12 @@ def _count(codes, reward_values, columns, axis, cards, node, leaf, counts, rewar
 
 
 @njit(cache=True)
-def _gather(t, states, axis, cards, treated, node, leaf, counts, rewards, arity, into, cells):  # type: ignore[no-untyped-def]
+def _gather(t, states, axis, cards, treated, node, leaf, counts, rewards, scratch):  # type: ignore[no-untyped-def]
     """Read the tree of one arm off its table: at every treatment only the branch of its state is followed.
 
-    Fills ``arity`` and ``into`` as `pgcpe.confidence.tree_interval` takes them; returns the depth, the length of
-    ``into``, and the plays and reward sums of the leaves.
+    Returns arity, into, n and x as `pgcpe.trees.tree_interval` takes them, as views of the scratch arrays.
     """
+    arity, cells, into, n, x = scratch
     start, size = node[t], 1
     depth, filled, width, k = 0, 1, 1, 0
     into[0], cells[0] = counts[start], 0
@@ -311,53 +301,59 @@ def _gather(t, states, axis, cards, treated, node, leaf, counts, rewards, arity,
             arity[depth] = cards[a]
             depth += 1
             filled += width
-    n, x = np.empty(width), np.empty(width)
     for i in range(width):
-        n[i], x[i] = counts[start + cells[i]], min(rewards[leaf[t] + cells[i]], counts[start + cells[i]])
-    return depth, filled, n, x
+        n[i] = counts[start + cells[i]]
+        x[i] = min(rewards[leaf[t] + cells[i]], n[i])
+    return arity[:depth], into[:filled], n[:width], x[:width]
 
 
 @njit(cache=True)
-def _buffers(axis, node):  # type: ignore[no-untyped-def]
-    """Return scratch arrays for the largest table: arity, into, cells."""
+def _scratch(axis, node):  # type: ignore[no-untyped-def]
+    """Return scratch arrays for the largest table."""
     axes = nodes = 1
     for t in range(len(axis) - 1):
         axes, nodes = max(axes, axis[t + 1] - axis[t]), max(nodes, node[t + 1] - node[t])
-    return np.empty(axes, dtype=np.int64), np.empty(nodes), np.empty(nodes, dtype=np.int64)
+    integers = np.empty(axes, dtype=np.int64), np.empty(nodes, dtype=np.int64)
+    return integers[0], integers[1], np.empty(nodes), np.empty(nodes), np.empty(nodes)
 
 
 @njit(cache=True)
-def _lr_intervals(table_of, first, states, axis, cards, treated, node, leaf, counts, rewards, log_inverse_alpha):  # type: ignore[no-untyped-def]
+def _lr_intervals(  # type: ignore[no-untyped-def]
+    table_of, first, states, axis, cards, treated, node, leaf, counts, rewards, log_inverse_alpha
+):
     lower, upper = np.zeros(len(table_of)), np.ones(len(table_of))
-    arity, into, cells = _buffers(axis, node)
+    scratch = _scratch(axis, node)
     for i in range(len(table_of)):
         t = table_of[i]
         if t > 0 and counts[node[t]] > 0:
-            depth, filled, n, x = _gather(
-                t, states[first[i] :], axis, cards, treated, node, leaf, counts, rewards, arity, into, cells
+            arity, into, n, x = _gather(
+                t, states[first[i] :], axis, cards, treated, node, leaf, counts, rewards, scratch
             )
-            lower[i], upper[i] = tree_interval(arity[:depth], into[:filled], n, x, log_inverse_alpha)
+            lower[i], upper[i] = tree_interval(arity, into, n, x, log_inverse_alpha)
     return lower, upper
 
 
 @njit(cache=True)
-def _plug_in(table_of, first, states, axis, cards, treated, node, leaf, counts, rewards):  # type: ignore[no-untyped-def]
-    """Return mu_O (Eq. 11) and T_a, the plays of the least seen leaf, of every arm; T_a = 0 where there is no table."""
-    value, smallest = np.full(len(table_of), 0.5), np.zeros(len(table_of))
-    arity, into, cells = _buffers(axis, node)
+def _paper_intervals(  # type: ignore[no-untyped-def]
+    table_of, first, states, axis, cards, treated, node, leaf, counts, rewards, union_over_delta, observations, alpha
+):
+    """Return mu_O (Eq. 11) -+ beta_O of every arm; [0, 1] where there is no table or T_a = 0."""
+    lower, upper = np.zeros(len(table_of)), np.ones(len(table_of))
+    scratch = _scratch(axis, node)
     for i in range(len(table_of)):
         t = table_of[i]
         if t <= 0:
             continue
-        depth, filled, n, x = _gather(
-            t, states[first[i] :], axis, cards, treated, node, leaf, counts, rewards, arity, into, cells
-        )
-        smallest[i] = n.min()
-        if smallest[i] == 0:
+        arity, into, v, x = _gather(t, states[first[i] :], axis, cards, treated, node, leaf, counts, rewards, scratch)
+        width, smallest = len(v), v[0]  # T_a, the plays of the least seen leaf
+        for j in range(width):
+            smallest = min(smallest, v[j])
+        if smallest == 0:
             continue
-        v = x / n  # r of Eq. (8)
-        width = len(n)
-        for d in range(depth - 1, -1, -1):
+        for j in range(width):
+            v[j] = x[j] / v[j]  # r of Eq. (8)
+        filled = len(into)
+        for d in range(len(arity) - 1, -1, -1):
             filled -= width
             width //= arity[d]
             for j in range(width):
@@ -366,15 +362,15 @@ def _plug_in(table_of, first, states, axis, cards, treated, node, leaf, counts, 
                     total += into[filled + c]
                     mean += into[filled + c] * v[c]  # p of Eq. (10) is into / total
                 v[j] = mean / total
-        value[i] = v[0]
-    return value, smallest
+        radius = union_radius(smallest, union_over_delta[i], observations, alpha)
+        lower[i], upper[i] = max(v[0] - radius, 0.0), min(v[0] + radius, 1.0)
+    return lower, upper
 
 
 @njit(cache=True)
 def _estimate(table_of, first, states, axis, cards, treated, node, leaf, counts, rewards, i):  # type: ignore[no-untyped-def]
     """Return the smoothed estimate of arm i and its variance."""
-    arity, into, cells = _buffers(axis, node)
-    depth, filled, n, x = _gather(
-        table_of[i], states[first[i] :], axis, cards, treated, node, leaf, counts, rewards, arity, into, cells
+    scratch = _scratch(axis, node)
+    return smoothed_value(
+        *_gather(table_of[i], states[first[i] :], axis, cards, treated, node, leaf, counts, rewards, scratch)
     )
-    return smoothed_value(arity[:depth], into[:filled], n, x)

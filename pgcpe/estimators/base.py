@@ -11,7 +11,7 @@ from numba import njit
 from sklearn.base import BaseEstimator
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence import Intervals, paper_direct_radius, refresh_kt
+from pgcpe.confidence import Intervals, refresh_kt, refresh_paper
 from pgcpe.samples import Samples
 
 __all__ = ["EmpiricalMeans", "Estimate", "Estimator"]
@@ -99,11 +99,8 @@ class EmpiricalMeans(Estimator):
         if self.radius == "kt":
             refresh_kt(self.plays_, self.rewards_, self._done, math.log(n_arms / delta), self._lower, self._upper)
         else:
-            new = np.flatnonzero(self.plays_ != self._done)
-            mean = self.rewards_[new] / self.plays_[new]
-            radius = paper_direct_radius(self.plays_[new], n_arms, delta, 2.0 if self.alpha is None else self.alpha)
-            self._lower[new], self._upper[new] = np.maximum(mean - radius, 0.0), np.minimum(mean + radius, 1.0)
-            self._done[new] = self.plays_[new]
+            alpha = 2.0 if self.alpha is None else self.alpha
+            refresh_paper(self.plays_, self.rewards_, self._done, n_arms / delta, alpha, self._lower, self._upper)
         return Intervals(self._lower.copy(), self._upper.copy())
 
 
@@ -125,5 +122,3 @@ def _add(arm, which, codes, value, plays, rewards):  # type: ignore[no-untyped-d
         if i >= 0:
             plays[i] += 1
             rewards[i] += value[codes[row, last]]
-
-

@@ -82,9 +82,7 @@ class Result:
 
     def to_string(self, rows: int = 10) -> str:
         """Return the summary and the first rows of the table."""
-        shown = self.table.head(rows).to_string(
-            index=False, float_format="{:.3f}".format, formatters={"action": str}
-        )
+        shown = self.table.head(rows).to_string(index=False, float_format="{:.3f}".format, formatters={"action": str})
         more = f"\n... and {len(self.table) - rows} more arms" if len(self.table) > rows else ""
         return f"{self.summary}\n\n{shown}{more}"
 
@@ -92,7 +90,12 @@ class Result:
         return self.to_string()
 
     def _repr_html_(self) -> str:
-        table = self.table.head(20).style.hide(axis="index").format(precision=3, escape="html").format(str, subset="action", escape="html")
+        table = (
+            self.table.head(20)
+            .style.hide(axis="index")
+            .format(precision=3, escape="html")
+            .format(str, subset=["action"], escape="html")
+        )
         more = f"<p>... and {len(self.table) - 20} more arms</p>" if len(self.table) > 20 else ""
         return f"<p>{escape(self.summary).replace(chr(10), '<br>')}</p>{table.to_html()}{more}"
 

@@ -1,0 +1,204 @@
+"""Read BIF 0.15 and XMLBIF 0.3 texts.
+
+pgmpy's own BIF reader drops content silently on files that users have (blanks after braces, a missing final newline,
+``default`` rows, ...). Here BIF has a grammar; what it does not cover is an error.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+import numpy as np
+import pyparsing as pp
+from numpy.typing import NDArray
+
+__all__ = ["Table", "parse_bif", "parse_xmlbif"]
+
+Names = Mapping[str, tuple[str, ...]]
+
+
+class Table(NamedTuple):
+    """``values[i, j1, j2, ...]`` is P(variable = state i | parents in states j1, j2, ...)."""
+
+    parents: list[str]
+    values: NDArray[np.float64]
+
+
+def _grammar() -> pp.ParserElement:
+    """Return the grammar of BIF 0.15, lenient where files in use are: commas and bars may be left out."""
+    name = pp.QuotedString('"') | pp.Regex(r'[^\s,;|(){}"]+')
+    value = r'(?:"[^"]*"|[^;"])*'
+    prop = pp.Suppress(pp.Keyword("property") + pp.Regex(value) + ";")
+    kind = pp.Group(
+        pp.Suppress(pp.Keyword("type"))
+        + pp.Regex(r"[^\s\[;]+")
+        + pp.Opt(pp.Suppress("[") + pp.Regex(r"\d+") + pp.Suppress("]"))
+        + pp.Opt(pp.Suppress("{") + pp.Regex(r'(?:"[^"]*"|[^{}"])*') + pp.Suppress("}"))
+    ) + pp.Suppress(pp.Opt(";"))
+    network = pp.Keyword("network") + pp.Regex(r'(?:"[^"]*"|[^{"])*') + "{" + pp.ZeroOrMore(prop) + "}"
+    variable = pp.Group(
+        pp.Keyword("variable") + name + pp.Suppress("{") + pp.ZeroOrMore(prop | kind) + pp.Suppress("}")
+    )
+    row = pp.Regex(r'\((?P<label>(?:"[^"]*"|[^;"])*)\)(?P<numbers>[^();"]*);')
+    row = row.set_parse_action(lambda t: [(t["label"], t["numbers"])])
+    whole = (pp.Keyword("table") | pp.Keyword("default")) + pp.Regex(r"[^;(){}]*") + pp.Suppress(";")
+    whole = whole.set_parse_action(lambda t: [(t[0], t[1])])
+    head = name + pp.ZeroOrMore(pp.Suppress(pp.one_of(", |")) | name)
+    probability = pp.Group(
+        pp.Keyword("probability")
+        + pp.Suppress("(")
+        + pp.Group(head)
+        + pp.Suppress(")")
+        + pp.Suppress("{")
+        + pp.Group(pp.ZeroOrMore(prop | row.copy().add_parse_action(lambda t: [("row", *t[0])]) | whole))
+        + pp.Suppress("}")
+    )
+    return pp.Suppress(pp.Opt(network)) + pp.ZeroOrMore(variable | probability | prop)
+
+
+COMMENT = re.compile(r'("[^"\n]*")|(?<![^\s;{}])//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+
+def parse_bif(text: str) -> tuple[dict[str, tuple[str, ...]], dict[str, Table]]:
+    """Return the states and the tables that a BIF text declares."""
+    text = COMMENT.sub(lambda match: match[1] or " ", text)
+    try:
+        blocks = _grammar().parse_string(text, parse_all=True)
+    except pp.ParseBaseException as error:
+        raise ValueError(f"line {error.lineno} cannot be read as BIF: {error.line.strip()!r}") from None
+    states: dict[str, tuple[str, ...]] = {}
+    for block in blocks:
+        if block[0] == "variable":
+            _declare(states, block[1], _bif_states(block[1], [list(kind) for kind in block[2:]]))
+    tables: dict[str, Table] = {}
+    for block in blocks:
+        if block[0] == "probability":
+            variable, *parents = block[1]
+            entries = list(block[2])
+            _add_table(states, tables, variable, parents, partial(_bif_values, states, entries))
+    return states, tables
+
+
+def _bif_states(variable: str, kinds: list[list[str]]) -> tuple[str, ...]:
+    if len(kinds) != 1 or kinds[0][0] != "discrete":
+        raise ValueError(f"{variable} must have one line 'type discrete [n] {{ states }}', but has {kinds or 'none'}")
+    if len(kinds[0]) != 3:
+        raise ValueError(f"{variable} must declare its states as 'type discrete [n] {{ a, b }}'")
+    count, listed = int(kinds[0][1]), kinds[0][2]
+    names = _names(listed, count)
+    if len(names) != count:
+        raise ValueError(f"{variable} declares {count} states, but lists {len(names)}: {names}")
+    return tuple(names)
+
+
+def _names(text: str, count: int) -> list[str]:
+    """Split a list of names at its commas, or at its blanks where that gives the number awaited."""
+    names = [quoted or bare.strip() for quoted, bare in re.findall(r'"([^"]*)"|([^,"]*[^,"\s][^,"]*)', text)]
+    return text.split() if len(names) != count and len(text.split()) == count else names
+
+
+def _bif_values(
+    states: Names, entries: list[tuple[str, ...]], variable: str, parents: list[str]
+) -> NDArray[np.float64]:
+    """Return the table of a probability block: rows, a default for the rows not given, or one flat table."""
+    shape = tuple(len(states[v]) for v in (variable, *parents))
+    columns: dict[tuple[int, ...], NDArray[np.float64]] = {}
+    default = None
+    for kind, *content in entries:
+        if kind == "table":
+            if len(entries) > 1:
+                raise ValueError(f"{variable} has a 'table' beside other rows")
+            # BIF counts with the last parent fastest and the variable itself slowest
+            return _numbers(variable, content[0], math.prod(shape)).reshape(shape)
+        if kind == "default":
+            default = _numbers(variable, content[0], shape[0])
+            continue
+        label = _names(content[0], len(parents))
+        if len(label) != len(parents):
+            raise ValueError(f"{variable} has a row ({content[0]}) for the parents {parents}")
+        if unknown := [f"{p}={s}" for p, s in zip(parents, label, strict=True) if s not in states[p]]:
+            raise ValueError(f"{variable} has a row for {', '.join(unknown)}, which is no state declared")
+        key = tuple(states[p].index(s) for p, s in zip(parents, label, strict=True))
+        if key in columns:
+            raise ValueError(f"{variable} has two rows ({content[0]})")
+        columns[key] = _numbers(variable, content[1], shape[0])
+    values = np.empty((shape[0], math.prod(shape[1:])))
+    for j, key in enumerate(itertools.product(*map(range, shape[1:]))):
+        column = columns.get(key, default)
+        if column is None:
+            missing = ", ".join(states[p][k] for p, k in zip(parents, key, strict=True))
+            raise ValueError(f"{variable} has no row ({missing}) and no default" if parents else f"{variable} is empty")
+        values[:, j] = column
+    return values.reshape(shape)
+
+
+def _numbers(variable: str, text: str, count: int) -> NDArray[np.float64]:
+    try:
+        numbers = np.array(text.replace(",", " ").split(), dtype=float)
+    except ValueError:
+        raise ValueError(f"{variable} has a row that is not made of numbers: {text.strip()!r}") from None
+    if len(numbers) != count:
+        raise ValueError(f"{variable} must have {count} numbers in a row, but has {len(numbers)}: {text.strip()!r}")
+    return numbers
+
+
+def parse_xmlbif(text: str) -> tuple[dict[str, tuple[str, ...]], dict[str, Table]]:
+    """Return the states and the tables that an XMLBIF 0.3 text declares."""
+    try:
+        root = ElementTree.fromstring(text.lstrip())
+    except ElementTree.ParseError as error:
+        raise ValueError(f"the file cannot be read as XML: {error}") from None
+
+    def words(element: ElementTree.Element, tag: str) -> list[str]:
+        return [(child.text or "").strip() for child in element.iter(tag)]
+
+    states: dict[str, tuple[str, ...]] = {}
+    for element in root.iter("VARIABLE"):
+        (variable,) = words(element, "NAME") or [""]
+        _declare(states, variable, tuple(words(element, "OUTCOME")))
+    tables: dict[str, Table] = {}
+    for element in root.iter("DEFINITION"):
+        (variable,) = words(element, "FOR") or [""]
+        numbers = " ".join("".join(table.itertext()) for table in element.iter("TABLE"))
+        _add_table(states, tables, variable, words(element, "GIVEN"), partial(_xmlbif_values, states, numbers))
+    return states, tables
+
+
+def _xmlbif_values(states: Names, text: str, variable: str, parents: list[str]) -> NDArray[np.float64]:
+    """Return the table of a definition, which counts with the variable itself fastest."""
+    shape = tuple(len(states[p]) for p in (*parents, variable))
+    return np.moveaxis(_numbers(variable, text, math.prod(shape)).reshape(shape), -1, 0)
+
+
+def _declare(states: dict[str, tuple[str, ...]], variable: str, names: tuple[str, ...]) -> None:
+    if variable in states:
+        raise ValueError(f"{variable} is declared twice")
+    if not names or len(set(names)) != len(names) or "" in names:
+        raise ValueError(f"{variable or 'a variable without a name'} must have distinct states, but has {list(names)}")
+    states[variable] = names
+
+
+def _add_table(
+    states: Names,
+    tables: dict[str, Table],
+    variable: str,
+    parents: list[str],
+    values: Callable[[str, list[str]], NDArray[np.float64]],
+) -> None:
+    """Add the table of a variable once the names in its head are known to be good."""
+    if variable not in states:
+        raise ValueError(f"there is a table for {variable}, which is not declared")
+    for parent in parents:
+        if parent not in states:
+            raise ValueError(f"{variable} has the parent {parent}, which is not declared")
+    if variable in tables:
+        raise ValueError(f"{variable} has two tables")
+    if len({variable, *parents}) != 1 + len(parents):
+        raise ValueError(f"{variable} must have distinct parents other than itself, but has {parents}")
+    tables[variable] = Table(parents, values(variable, parents))
