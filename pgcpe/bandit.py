@@ -65,8 +65,8 @@ class CausalBandit:
     Raises
     ------
     ValueError
-        If a name or a state is unknown, the reward has no values in [0, 1], an arm sets the reward or a latent variable,
-        there is no arm, or the graph has a cycle.
+        If a name or a state is unknown, the reward has no values in [0, 1], an arm sets the reward or a latent
+        variable, there is no arm, or the graph has a cycle.
 
     Examples
     --------
@@ -264,7 +264,7 @@ class CausalBandit:
             same = all(own[i] == self.action(actions) for i in np.unique(samples.which))
         else:
             same = len(actions) == len(samples) and all(
-                [self.action(given) is own[i] for given, i in zip(actions, samples.which.tolist(), strict=True)]
+                self.action(given) is own[i] for given, i in zip(actions, samples.which.tolist(), strict=True)
             )
         if not same:
             raise ValueError(f"the actions told must be those of the {len(samples)} samples, but differ from them")

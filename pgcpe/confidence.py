@@ -46,7 +46,7 @@ class Intervals:
         return Intervals(np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper))
 
 
-# ------------------------------------------------------------------------------------------------ direct plays of an arm
+# ---------------------------------------------------------------------------------------------- direct plays of an arm
 
 
 def kt_interval(plays: ArrayLike, rewards: ArrayLike, alpha: float) -> Intervals:

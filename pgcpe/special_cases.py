@@ -1,7 +1,7 @@
 """The paper's named ways to an admissible sequence, each with its theorem.
 
-`pgcpe.identification.admissible_sequence` finds one whenever there is one; these say which classical result a graph falls
-under, and their answers are checked against the definition before they are returned.
+`pgcpe.identification.admissible_sequence` finds one whenever there is one; these say which classical result a graph
+falls under, and their answers are checked against the definition before they are returned.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def causal_tree_sequence(graph: nx.DiGraph, treatments: Iterable[str], outcome: 
     """Return the sequence of the paper's Appendix A for a causal tree with confounders; None where it is none.
 
     The observed variables form a directed tree, and every hidden one is a cause of two variables of the same layer.
-    ``Z_i`` is ``C(S_i) | Pa(C(S_i))`` without ``S_i`` and what was used before, where S_i are the treatments in layer i and
-    C(T) all that confounders connect to T. The paper leaves S_i in, and does not exclude the outcome.
+    ``Z_i`` is ``C(S_i) | Pa(C(S_i))`` without ``S_i`` and what was used before, where S_i are the treatments in layer i
+    and C(T) all that confounders connect to T. The paper leaves S_i in, and does not exclude the outcome.
 
     Raises
     ------

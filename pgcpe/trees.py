@@ -1,10 +1,10 @@
 """The exact interval for the value of an adjustment formula: a likelihood-ratio region on a tree of cells.
 
-A tree has D levels of splits and leaves. Its nodes are numbered level by level from the root, 0; the children of node j
-of level d, of which there are ``arity[d]``, are nodes ``j * arity[d]``, ... of level d + 1. ``into[c]`` counts the rounds
-that went into node c among those admitted to its level; a leaf has n rounds whose rewards sum to x. With p the
-probability of going into a node and q the mean reward of a leaf, the value is mu = sum over leaves of w q, where w is
-the product of the p on the way (Eq. 4).
+A tree has D levels of splits, then leaves. Its nodes are numbered level by level from the root, 0; the children of node
+j of level d, of which there are ``arity[d]``, are the nodes ``j * arity[d]``, ... of level d + 1. ``into[c]`` counts
+the rounds that went into node c among those admitted to its level; a leaf has n rounds whose rewards sum to x. With p
+the probability of going into a node and q the mean reward of a leaf, the value is mu = sum over leaves of w q, where w
+is the product of the p on the way (Eq. 4).
 """
 
 from __future__ import annotations
@@ -102,13 +102,9 @@ def smoothed_value(arity, into, n, x):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def tree_interval(arity, into, n, x, log_inverse_alpha):  # type: ignore[no-untyped-def]
     """Return the interval of `likelihood_ratio_interval` for one tree in flat form, unchecked."""
+    stay = np.zeros(len(into))  # kappa: the rounds that came to a node and were not admitted further
     budget, best_likelihood = log_inverse_alpha, 0.0
-    for i in range(len(n)):
-        if n[i] > 0:
-            budget += kt_regret(x[i], n[i])
-            for k in (x[i], n[i] - x[i]):
-                best_likelihood += k * math.log(k / n[i]) if k > 0 else 0.0
-    child, nodes = 1, 1
+    child, node, nodes = 1, 0, 1
     for d in range(len(arity)):
         m = arity[d]
         for _ in range(nodes):
@@ -122,14 +118,23 @@ def tree_interval(arity, into, n, x, log_inverse_alpha):  # type: ignore[no-unty
                 best -= total * math.log(total)
                 best_likelihood += best
                 budget += best - (mixture - math.lgamma(total + 0.5 * m))
+            stay[node] = into[node] - total
             child += m
+            node += 1
         nodes *= m
-    upper = _tree_upper(arity, into, n, x, budget, best_likelihood)
-    return max(0.0, 1.0 - _tree_upper(arity, into, n, n - x, budget, best_likelihood)), upper
+    for i in range(len(n)):
+        stay[node + i] = into[node + i] - n[i]
+        if n[i] > 0:
+            budget += kt_regret(x[i], n[i])
+            for k in (x[i], n[i] - x[i]):
+                best_likelihood += k * math.log(k / n[i]) if k > 0 else 0.0
+    stay[0] = 0.0  # w is 1 at the root
+    upper = _tree_upper(arity, into, stay, n, x, budget, best_likelihood)
+    return max(0.0, 1.0 - _tree_upper(arity, into, stay, n, n - x, budget, best_likelihood)), upper
 
 
 @njit(cache=True)
-def _tree_upper(arity, into, n, x, budget, best_likelihood):  # type: ignore[no-untyped-def]
+def _tree_upper(arity, into, stay, n, x, budget, best_likelihood):  # type: ignore[no-untyped-def]
     """Return the maximum of mu over the region {D <= budget}, from outside.
 
     For any multiplier lambda, the maximum of mu + lambda (budget - D) bounds it (weak duality). The search for the
@@ -146,8 +151,9 @@ def _tree_upper(arity, into, n, x, budget, best_likelihood):  # type: ignore[no-
         log_lambda = max(log_lambda, LOG_LAMBDA_MIN)
         lam = math.exp(log_lambda)
         tolerance = lam * budget * 0.03 if rough else min(TOLERANCE, lam * budget * 0.003)  # D is off by gap / lambda
-        bound, divergence = _dual(arity, into, n, x, budget, best_likelihood, lam, tolerance, w, ends)
-        best = min(best, bound)
+        mu, gap = _maximise(arity, stay, n, x, lam, tolerance, w, ends)
+        divergence = best_likelihood - _likelihood(stay, n, x, w, ends)
+        best = min(best, mu + lam * (budget - divergence) + max(gap, 0.0))
         excess = math.log(max(divergence, 1e-300) / budget)
         small = abs(excess) < 0.01  # the bound is off by the square of this
         if (small and not rough) or (excess < 0 and log_lambda == LOG_LAMBDA_MIN):
@@ -206,104 +212,98 @@ def _start(arity, into, n, x, p, w, v, ends):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _dual(arity, into, n, x, budget, best_likelihood, lam, tolerance, w, ends):  # type: ignore[no-untyped-def]
-    """Maximise mu - lambda D in place; return an upper bound of max mu over the region, and D.
+def _maximise(arity, stay, n, x, lam, tolerance, w, ends):  # type: ignore[no-untyped-def]
+    """Maximise mu - lambda D in place; return mu and a bound of what is left to gain.
 
-    In the prefix probabilities w the objective is concave, sum of w over the ends with Y = 1 plus lambda times the sum
-    of kappa log w over all nodes and ends, kappa being the rounds that came to a node and went no further.
-    Newton's method, with one pass up and one down the tree for a step. How much is left to gain is at most the gain of
-    the gradient along the best path from the root, so that the bound holds wherever the iteration stops.
+    In the prefix probabilities the objective is concave: the sum of w over the ends with Y = 1, plus lambda times the
+    sum of kappa log w over all nodes and ends. Newton's method, with one pass up and one down the tree for a step.
     """
-    size, leaves = len(into), len(into) - len(n)
-    slope, curve, mass = np.empty(size), np.empty(size), np.empty(size)  # a + -b d of a node, and sum of 1/b below it
-    price = np.empty(size)  # sum of a/b below it, over mass
-    gap = mu = 0.0
+    size = len(stay)
+    slope, curve = np.empty(size), np.empty(size)  # the node gains slope d - curve d^2 / 2 by d more of w
+    price, room = np.empty(size), np.empty(size)  # what is below it gains price d - d^2 / (2 room)
+    best = np.empty(size)
+    mu = gap = 0.0
     for _ in range(60):
-        best = np.zeros(size)
-        here = mu = 0.0
-        for i in range(len(n)):
-            c = leaves + i
-            top = total = weighted = 0.0
-            for y in range(2):
-                kappa = x[i] if y == 0 else n[i] - x[i]
-                reward = 1.0 if y == 0 else 0.0
-                top = max(top, reward + lam * kappa / ends[i, y])
-                here += reward * ends[i, y] + lam * kappa
-                barrier = lam * max(kappa, BARRIER) / ends[i, y]
-                total += ends[i, y] / barrier
-                weighted += (reward + barrier) * ends[i, y] / barrier
-            mu += ends[i, 0]
-            mass[c], price[c], best[c] = total, weighted / total, top
-            slope[c], curve[c] = price[c], 1.0 / total
-            if c > 0 and into[c] > n[i]:
-                extra = lam * (into[c] - n[i])
-                here += extra
-                slope[c] += extra / w[c]
-                curve[c] += extra / w[c] ** 2
-                best[c] += extra / w[c]
-        child, node, nodes = size, leaves, len(n)
-        for d in range(len(arity) - 1, -1, -1):
-            m = arity[d]
-            nodes //= m
-            for _ in range(nodes):
-                child -= m
-                node -= 1
-                out = total = weighted = top = 0.0
-                for c in range(child, child + m):
-                    out += into[c]
-                    total += 1.0 / curve[c]
-                    weighted += slope[c] / curve[c]
-                    top = max(top, best[c])
-                mass[node], price[node], best[node] = total, weighted / total, top
-                slope[node], curve[node] = price[node], 1.0 / total
-                if node > 0 and into[node] > out:
-                    extra = lam * (into[node] - out)
-                    here += extra
-                    slope[node] += extra / w[node]
-                    curve[node] += extra / w[node] ** 2
-                    best[node] += extra / w[node]
-        gap = best[0] - here
+        mu, gap = _climb(arity, stay, n, x, lam, w, ends, slope, curve, price, room, best)
         if gap < tolerance:
             break
-        _newton_step(arity, n, x, leaves, lam, slope, curve, mass, price, w, ends)
-    divergence = best_likelihood
-    for i in range(len(n)):
-        divergence -= x[i] * math.log(ends[i, 0]) if x[i] > 0 else 0.0
-        divergence -= (n[i] - x[i]) * math.log(ends[i, 1]) if n[i] > x[i] else 0.0
-    divergence -= _inner_likelihood(arity, into, n, leaves, w)
-    return mu + lam * (budget - divergence) + max(gap, 0.0), divergence
+        _newton_step(arity, n, x, lam, slope, curve, price, room, w, ends)
+    return mu, gap
 
 
 @njit(cache=True)
-def _inner_likelihood(arity, into, n, leaves, w):  # type: ignore[no-untyped-def]
-    """Return the sum of kappa log w over the nodes below the root."""
-    total = 0.0
-    for i in range(len(n)):
-        if leaves + i > 0 and into[leaves + i] > n[i]:
-            total += (into[leaves + i] - n[i]) * math.log(w[leaves + i])
-    child, node, nodes = 1, 0, 1
-    for d in range(len(arity)):
+def _climb(arity, stay, n, x, lam, w, ends, slope, curve, price, room, best):  # type: ignore[no-untyped-def]
+    """Set slopes and curvatures from the leaves up; return mu and how much the objective can still gain at most.
+
+    ``best`` is the steepest gradient along a path from the node down. By concavity no other w gains more than the
+    gradient along the best path from the root exceeds gradient . w; this holds wherever w is.
+    """
+    child, nodes = len(stay), len(n)
+    node = child - nodes
+    mu = here = 0.0
+    for i in range(nodes):
+        best[node + i] = total = weighted = 0.0
+        for y in range(2):
+            kappa, reward = (x[i], 1.0) if y == 0 else (n[i] - x[i], 0.0)
+            best[node + i] = max(best[node + i], reward + lam * kappa / ends[i, y])
+            here += reward * ends[i, y] + lam * kappa
+            gradient = lam * max(kappa, BARRIER) / ends[i, y]
+            total += ends[i, y] / gradient
+            weighted += (reward + gradient) * ends[i, y] / gradient
+        mu += ends[i, 0]
+        price[node + i], room[node + i] = weighted / total, total
+        here += _add_own(node + i, stay, lam, w, slope, curve, price, room, best)
+    for d in range(len(arity) - 1, -1, -1):
+        nodes //= arity[d]
         for _ in range(nodes):
-            out = 0.0
+            child -= arity[d]
+            node -= 1
+            best[node] = total = weighted = 0.0
             for c in range(child, child + arity[d]):
-                out += into[c]
-            if node > 0 and into[node] > out:
-                total += (into[node] - out) * math.log(w[node])
-            child += arity[d]
-            node += 1
-        nodes *= arity[d]
+                total += 1.0 / curve[c]
+                weighted += slope[c] / curve[c]
+                best[node] = max(best[node], best[c])
+            price[node], room[node] = weighted / total, total
+            here += _add_own(node, stay, lam, w, slope, curve, price, room, best)
+    return mu, best[0] - here
+
+
+@njit(cache=True)
+def _add_own(c, stay, lam, w, slope, curve, price, room, best):  # type: ignore[no-untyped-def]
+    """Set the slope and curvature of a node from what is below it and its own kappa log w; return lambda kappa."""
+    own = lam * stay[c]
+    slope[c], curve[c] = price[c] + own / w[c], 1.0 / room[c] + own / w[c] ** 2
+    best[c] += own / w[c]
+    return own
+
+
+@njit(cache=True)
+def _likelihood(stay, n, x, w, ends):  # type: ignore[no-untyped-def]
+    """Return the sum of kappa log w over all nodes and ends."""
+    total = 0.0
+    for c in range(len(stay)):
+        if stay[c] > 0:
+            total += stay[c] * math.log(w[c])
+    for i in range(len(n)):
+        if x[i] > 0:
+            total += x[i] * math.log(ends[i, 0])
+        if n[i] > x[i]:
+            total += (n[i] - x[i]) * math.log(ends[i, 1])
     return total
 
 
 @njit(cache=True)
-def _newton_step(arity, n, x, leaves, lam, slope, curve, mass, price, w, ends):  # type: ignore[no-untyped-def]
-    """Move w and the ends along Newton's direction; the damping 1 / (1 + largest relative fall) makes every step gain."""
+def _newton_step(arity, n, x, lam, slope, curve, price, room, w, ends):  # type: ignore[no-untyped-def]
+    """Move the ends, and w with them, along Newton's direction.
+
+    The damping 1 / (1 + largest relative fall) keeps them positive and makes every step gain.
+    """
     move = np.zeros(len(w))
-    fall = 0.0
     child, node, nodes = 1, 0, 1
+    fall = 0.0
     for d in range(len(arity)):
         for _ in range(nodes):
-            level = price[node] - move[node] / mass[node]
+            level = price[node] - move[node] / room[node]
             for c in range(child, child + arity[d]):
                 move[c] = (slope[c] - level) / curve[c]
                 fall = max(fall, -move[c] / w[c])
@@ -311,31 +311,20 @@ def _newton_step(arity, n, x, leaves, lam, slope, curve, mass, price, w, ends): 
             node += 1
         nodes *= arity[d]
     steps = np.empty((len(n), 2))
-    for i in range(len(n)):
-        c = leaves + i
-        level = price[c] - move[c] / mass[c]
+    for i in range(nodes):
+        level = price[node + i] - move[node + i] / room[node + i]
         for y in range(2):
-            barrier = lam * max(x[i] if y == 0 else n[i] - x[i], BARRIER) / ends[i, y]
-            steps[i, y] = ((1.0 if y == 0 else 0.0) + barrier - level) * ends[i, y] / barrier
+            kappa, reward = (x[i], 1.0) if y == 0 else (n[i] - x[i], 0.0)
+            gradient = lam * max(kappa, BARRIER) / ends[i, y]
+            steps[i, y] = (reward + gradient - level) * ends[i, y] / gradient
             fall = max(fall, -steps[i, y] / ends[i, y])
-    size = 1.0 / (1.0 + fall)
-    for i in range(len(n)):
-        for y in range(2):
-            ends[i, y] += size * steps[i, y]
-        w[leaves + i] = ends[i, 0] + ends[i, 1]
-    child, node = len(w), leaves
-    nodes = len(n)
+    ends += steps / (1.0 + fall)
+    ends /= ends.sum()  # 1 up to rounding
+    for i in range(nodes):
+        w[node + i] = ends[i, 0] + ends[i, 1]
     for d in range(len(arity) - 1, -1, -1):
         nodes //= arity[d]
         for _ in range(nodes):
             child -= arity[d]
             node -= 1
-            w[node] = 0.0
-            for c in range(child, child + arity[d]):
-                w[node] += w[c]
-    whole = w[0]  # 1 up to rounding
-    for i in range(len(n)):
-        ends[i, 0] /= whole
-        ends[i, 1] /= whole
-    for c in range(len(w)):
-        w[c] /= whole
+            w[node] = w[child : child + arity[d]].sum()

@@ -29,11 +29,11 @@ MOST_CELLS = 1_000_000
 
 
 class AdmissibleSequence(Estimator):
-    """mu_O of the paper: the reward of an arm from plays of ``do()``, by the formula of its admissible sequence (Eq. 4).
+    """mu_O of the paper: the reward of an arm from plays of ``do()``, through its admissible sequence (Eq. 4).
 
-    There is one contingency table for each intervened set S, with an axis for every variable in causal order: Z_1, X_1,
-    Z_2, X_2, .... It holds the number of plays and the sum of rewards in each cell and, level by level, the marginals of
-    its prefixes. T, r, n and p of Eqs. (8)-(10) are entries of it, for all values s at once.
+    There is one contingency table for each intervened set S, with an axis for every variable in causal order: Z_1,
+    X_1, Z_2, X_2, .... It holds the number of plays and the sum of rewards in each cell and, level by level, the
+    marginals of its prefixes. T, r, n and p of Eqs. (8)-(10) are entries of it, for all values s at once.
 
     Parameters
     ----------

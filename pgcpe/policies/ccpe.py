@@ -19,8 +19,8 @@ class CCPE(Policy):
 
     With the default estimators it is CCPE-General (Algorithm 3) with exact intervals in place of the paper's: the arm
     returned is within epsilon of the best with probability at least 1 - delta, if the graph is right. With the
-    paper's radii it is the algorithm as printed (with the corrections its traps need), and heuristic: with tuned constants there
-    is no proof, and that for the constants of the theorem has gaps.
+    paper's radii it is the algorithm as printed, less its traps, and heuristic: for tuned constants there is no
+    proof, and that for the constants of the theorem has gaps.
 
     Parameters
     ----------
@@ -30,7 +30,8 @@ class CCPE(Policy):
         The observational estimator, by default ``AdmissibleSequence()``. The paper's:
         ``AdmissibleSequence(radius="paper", alpha=8)``.
     direct
-        The interventional one, by default ``EmpiricalMeans()``. The paper's: ``EmpiricalMeans(radius="paper", alpha=2)``.
+        The interventional one, by default ``EmpiricalMeans()``. The paper's:
+        ``EmpiricalMeans(radius="paper", alpha=2)``.
     epsilon, delta, seed
         As for `Policy`. Half of delta goes to the direct intervals, half to the observational ones; an arm without an
         observational interval keeps its direct one.

@@ -17,7 +17,7 @@ from pgcpe.confidence import Intervals
 from pgcpe.plotting import plot_intervals
 from pgcpe.samples import Samples
 
-__all__ = ["Result", "arms_table"]
+__all__ = ["Result", "arms_table", "equal_arms"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,8 +76,8 @@ class Result:
         }[self.certificate]
         doubt = f"\nThe graph is in doubt at {', '.join(map(str, self.conflicts))}." if self.conflicts else ""
         return (
-            f"{self.recommendation}: expected reward {best.estimate:.3f} in [{best.lower:.3f}, {best.upper:.3f}], {worth}."
-            f"\nStopped after {self.n_plays:,} plays: {self.stop_reason}.{doubt}"
+            f"{self.recommendation}: expected reward {best.estimate:.3f} in [{best.lower:.3f}, {best.upper:.3f}], "
+            f"{worth}.\nStopped after {self.n_plays:,} plays: {self.stop_reason}.{doubt}"
         )
 
     def to_string(self, rows: int = 10) -> str:
@@ -123,8 +123,14 @@ def arms_table(
     }
     if conflicts.any():
         columns["conflict"] = conflicts[order]
-    equal = [" ".join(map(str, bandit.merged[arm][1:4])) for arm in columns["action"]]
+    equal = [equal_arms(bandit, arm) for arm in columns["action"]]
     if any(equal):
-        left = [len(bandit.merged[arm]) - 4 for arm in columns["action"]]
-        columns["equal to"] = [f"{text} and {n} more" if n > 0 else text for text, n in zip(equal, left, strict=True)]
+        columns["equal to"] = equal
     return pd.DataFrame(columns)
+
+
+def equal_arms(bandit: CausalBandit, arm: Action, shown: int = 3) -> str:
+    """Return the arms that were merged with an arm, in words; the first few of many."""
+    others = bandit.merged[arm][1:]
+    more = f" and {len(others) - shown} more" if len(others) > shown else ""
+    return ", ".join(map(str, others[:shown])) + more

@@ -28,11 +28,10 @@ class SeparatedIntervals:
         if highest > intervals.lower[h] + state.epsilon:
             return NOT_YET
         reason = (
-            f"{state.bandit.arms[h]} is at least {intervals.lower[h]:.3f} and every other arm at most {highest:.3f}, "
-            f"which is within epsilon = {state.epsilon:g}"
-            if highest > intervals.lower[h]
-            else f"{state.bandit.arms[h]} is at least {intervals.lower[h]:.3f} and every other arm at most {highest:.3f}"
+            f"{state.bandit.arms[h]} is at least {intervals.lower[h]:.3f} and every other arm at most {highest:.3f}"
         )
+        if highest > intervals.lower[h]:
+            reason += f", which is within epsilon = {state.epsilon:g}"
         if n := np.count_nonzero(state.conflicts):
             return Verdict(True, f"{reason}; but {n} arms contradict the graph", None)
         return Verdict(True, reason, state.certificate)

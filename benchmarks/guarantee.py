@@ -1,0 +1,168 @@
+"""Wrong certified answers and plays to stop of CCPE and LUCB on five networks.
+
+    python benchmarks/guarantee.py --runs 200 --rows data/results/guarantee.csv
+
+A run is wrong when the arm it stopped with is worse than the best by more than epsilon. Every run has its own seed for
+the environment and for ties; a run that does not stop within the budget is counted as such.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from joblib import Parallel, delayed
+from tqdm.auto import tqdm
+
+from pgcpe import (
+    CCPE,
+    LUCB,
+    AdmissibleSequence,
+    CausalBandit,
+    EmpiricalMeans,
+    Policy,
+    SimulatedEnvironment,
+    do,
+    expected_rewards,
+    interventions,
+    load_network,
+)
+
+DATA = Path(__file__).parent.parent / "data"
+
+NEAR_TIE = """network near_tie { }
+variable A { type discrete [ 2 ] { 0, 1 }; }
+variable B { type discrete [ 2 ] { 0, 1 }; }
+variable Y { type discrete [ 2 ] { 0, 1 }; }
+probability ( A ) { table 0.5, 0.5; }
+probability ( B ) { table 0.5, 0.5; }
+probability ( Y | A, B ) { (0, 0) 0.65, 0.35; (0, 1) 0.5, 0.5; (1, 0) 0.45, 0.55; (1, 1) 0.445, 0.555; }
+"""
+"""do(A=1, B=1) gives .555 and do(A=0, B=1) .5."""
+
+
+def near_tie() -> tuple[Any, CausalBandit]:
+    """Two arms .055 apart, a little over epsilon = .05: one is right and the other just wrong."""
+    network = load_network(NEAR_TIE)
+    return network, CausalBandit(network, reward="Y", arms=[do(A=1, B=1), do(A=0, B=1)])
+
+
+def shipped(name: str, reward: str, good: str, latents: tuple[str, ...] = ()) -> tuple[Any, CausalBandit]:
+    """A network with all interventions on up to two variables."""
+    network = load_network(name, latents=latents)
+    states = network.get_cpds(reward).state_names[reward]
+    arms = interventions(network, reward=reward, max_size=2)
+    values = {state: float(state == good) for state in states}
+    return network, CausalBandit(network, reward=reward, arms=arms, reward_values=values)
+
+
+INSTANCES: dict[str, tuple[Callable[[], tuple[Any, CausalBandit]], float]] = {
+    "asia": (lambda: shipped("asia", "dysp", "no"), 0.15),
+    "cancer": (lambda: shipped("cancer", "Dyspnoea", "False"), 0.15),
+    "survey": (lambda: shipped("survey", "T", "car"), 0.2),
+    "two visits (hidden)": (
+        lambda: shipped(str(DATA / "two_visits.bif"), "recovered", "yes", ("frailty", "adherence")),
+        0.2,
+    ),
+    "near tie": (near_tie, 0.05),
+}
+
+POLICIES: dict[str, Callable[..., Policy]] = {
+    "CCPE exact": lambda bandit, **o: CCPE(bandit, **o),
+    "CCPE paper (8, 2)": lambda bandit, **o: CCPE(
+        bandit, estimator=AdmissibleSequence("paper", 8.0), direct=EmpiricalMeans("paper", 2.0), **o
+    ),
+    "CCPE tuned (.3, .4)": lambda bandit, **o: CCPE(
+        bandit, estimator=AdmissibleSequence("paper", 0.3), direct=EmpiricalMeans("paper", 0.4), **o
+    ),
+    "LUCB exact": lambda bandit, **o: LUCB(bandit, **o),
+}
+
+
+def run(instance: str, policy: str, seeds: list[int], delta: float, budget: int) -> list[dict[str, Any]]:
+    """Run one policy on one instance with several seeds; return a row for each."""
+    import warnings
+
+    warnings.filterwarnings("ignore", message="the graph is in doubt")
+    make, epsilon = INSTANCES[instance]
+    network, bandit = make()
+    truth = expected_rewards(network, bandit, progress=False)
+    rows = []
+    for seed in seeds:
+        made = POLICIES[policy](bandit, epsilon=epsilon, delta=delta, seed=seed)
+        result = made.run(SimulatedEnvironment(network, seed=seed), budget=budget, progress=False)
+        regret = truth.max() - truth[result.recommendation]
+        rows.append(
+            {
+                "instance": instance,
+                "policy": policy,
+                "arms": len(bandit.arms),
+                "epsilon": epsilon,
+                "delta": delta,
+                "seed": seed,
+                "plays": result.n_plays,
+                "stopped": made.stopped,
+                "certificate": result.certificate or "",
+                "recommendation": str(result.recommendation),
+                "regret": round(float(regret), 6),
+                "wrong": made.stopped and regret > epsilon + 1e-9,
+                "conflicts": len(result.conflicts),
+            }
+        )
+    return rows
+
+
+def table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows summed up: share of wrong stops, quartiles of plays."""
+    grouped = rows.groupby(["instance", "policy"], sort=False)
+    return pd.DataFrame(
+        {
+            "arms": grouped["arms"].first(),
+            "epsilon": grouped["epsilon"].first(),
+            "delta": grouped["delta"].first(),
+            "runs": grouped.size(),
+            "stopped": grouped["stopped"].mean(),
+            "wrong": grouped["wrong"].mean(),
+            "plays 25%": grouped["plays"].quantile(0.25).astype(int),
+            "plays median": grouped["plays"].median().astype(int),
+            "plays 75%": grouped["plays"].quantile(0.75).astype(int),
+            "with conflicts": grouped["conflicts"].agg(lambda c: (c > 0).mean()),
+        }
+    ).reset_index()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--delta", type=float, default=0.05)
+    parser.add_argument("--budget", type=int, default=1_000_000)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--rows", type=Path, help="write the rows to this CSV file")
+    parser.add_argument("--redraw", type=Path, help="print the table of the rows in this CSV file")
+    arguments = parser.parse_args()
+    if arguments.redraw:
+        rows = pd.read_csv(arguments.redraw)
+    else:
+        jobs = [
+            delayed(run)(instance, policy, list(seeds), arguments.delta, arguments.budget)
+            for instance in INSTANCES
+            for policy in POLICIES
+            for seeds in chunks(range(arguments.runs), 10)
+        ]
+        done = Parallel(n_jobs=arguments.jobs, return_as="generator")(jobs)
+        rows = pd.DataFrame([row for some in tqdm(done, total=len(jobs), unit=" tens") for row in some])
+        if arguments.rows:
+            rows.to_csv(arguments.rows, index=False)
+    print(table(rows).to_string(index=False, float_format="{:.3f}".format))
+
+
+def chunks(numbers: range, size: int) -> Iterator[range]:
+    for start in range(0, len(numbers), size):
+        yield numbers[start : start + size]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,8 @@
+"""``python -m pgcpe``."""
+
+import sys
+
+from pgcpe.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,234 @@
+"""The command line: ``pgcpe run``, ``pgcpe arms``, ``pgcpe identify``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from pgcpe.actions import Action, interventions
+from pgcpe.bandit import CausalBandit
+from pgcpe.complexity import observation_probabilities
+from pgcpe.environment import SimulatedEnvironment
+from pgcpe.estimators import AdmissibleSequence, EmpiricalMeans
+from pgcpe.identification import Explanation, equal_effect, explain
+from pgcpe.networks import find_state, load_network, shipped_networks, states_of
+from pgcpe.policies import CCPE, LUCB, Policy, Result
+from pgcpe.policies.result import equal_arms
+
+__all__ = ["main"]
+
+POLICIES: dict[str, Callable[..., Policy]] = {
+    "ccpe": CCPE,
+    "ccpe-paper": lambda bandit, **options: CCPE(
+        bandit, estimator=AdmissibleSequence("paper"), direct=EmpiricalMeans("paper"), **options
+    ),
+    "lucb": LUCB,
+    "lucb-paper": lambda bandit, **options: LUCB(bandit, radius="paper", **options),
+}
+
+CERTIFIED, BAD_INPUT, NOT_CERTIFIED = 0, 2, 3
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    0: the stopping rule was satisfied. 2: bad input, with one line that says what. 3: the budget is spent, or the graph
+    refuted, without a certificate.
+    """
+    arguments = _parser().parse_args(argv)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="pgmpy")
+        warnings.showwarning = lambda message, *_, **__: print(f"pgcpe: warning: {message}", file=sys.stderr)
+        try:
+            return int(arguments.command(arguments))
+        except (ValueError, TypeError, OSError, ImportError) as error:
+            print(f"pgcpe: {error}", file=sys.stderr)
+            return BAD_INPUT
+
+
+# -------------------------------------------------------------------------------------------------------- the commands
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Simulate a study on a network and print what it finds."""
+    network, bandit = _question(arguments)
+    policy = POLICIES[arguments.policy](bandit, epsilon=arguments.epsilon, delta=arguments.delta, seed=arguments.seed)
+    environment = SimulatedEnvironment(network, seed=arguments.seed)
+    result = policy.run(environment, budget=arguments.budget, progress=None)
+    print(json.dumps(_as_json(result), indent=2) if arguments.json else result.to_string(arguments.rows))
+    if arguments.plot:
+        result.plot().figure.savefig(arguments.plot, dpi=150)
+    return NOT_CERTIFIED if result.certificate is None else CERTIFIED
+
+
+def arms(arguments: argparse.Namespace) -> int:
+    """Print every arm: what it was merged with, and whether it can be estimated from observation."""
+    network, bandit = _question(arguments)
+    q = observation_probabilities(network, bandit)
+    reasons = {
+        action.variables: explain(bandit.graph, action, bandit.reward, states=bandit.states)
+        for action in bandit.canonical
+    }
+    if arguments.json:
+        rows = [
+            {
+                "arm": dict(arm),
+                "equal_to": [dict(other) for other in bandit.merged[arm][1:]],
+                "estimable": sequence is not None,
+                "why": reasons[action.variables].words,
+                "q_a": float(q[arm]),
+            }
+            for arm, action, sequence in zip(bandit.arms, bandit.canonical, bandit.sequences, strict=True)
+        ]
+        print(json.dumps(rows, indent=2))
+        return CERTIFIED
+    table = pd.DataFrame(
+        {
+            "arm": map(str, bandit.arms),
+            "q_a": q.to_numpy(),
+            "from observation": [_short(reasons[action.variables]) for action in bandit.canonical],
+            "equal to": [equal_arms(bandit, arm, 2) for arm in bandit.arms],
+        }
+    )
+    print(f"{bandit}\n\n{table.to_string(index=False, float_format='{:.4g}'.format)}")
+    return CERTIFIED
+
+
+def _short(why: Explanation) -> str:
+    """Return how an effect follows from observation in a few words."""
+    if why.sequence is None:
+        return f"no: {why.path}"
+    adjusted = [v for _, z in why.sequence for v in sorted(z)]
+    return f"adjusting for {', '.join(adjusted)}" if adjusted else "as it is"
+
+
+def identify(arguments: argparse.Namespace) -> int:
+    """Print how the effect of an action follows from observation, or why it does not."""
+    network = load_network(arguments.network, latents=_names(arguments.latents))
+    action = _action(arguments.do)
+    states = states_of(network)
+    for variable, state in action.items():
+        if variable not in states:
+            raise ValueError(f"--do sets {variable}, which is no variable of {arguments.network}")
+        find_state(states[variable], state, variable)
+    outcome = arguments.reward.partition("=")[0]
+    smallest = equal_effect(network, action, outcome)
+    why = explain(network, smallest, outcome, states=states)
+    if arguments.json:
+        steps = None if why.sequence is None else [[x, sorted(z)] for x, z in why.sequence]
+        answer = {"action": dict(action), "equal_to": dict(smallest), "sequence": steps, "words": why.words}
+        print(json.dumps(answer | {"latex": why.latex, "path": why.path}, indent=2))
+        return CERTIFIED
+    if smallest != action:
+        print(f"{action} has provably the effect of {smallest}.")
+    print(why)
+    return CERTIFIED
+
+
+# ---------------------------------------------------------------------------------------------------------- arguments
+
+
+def _question(arguments: argparse.Namespace) -> tuple[Any, CausalBandit]:
+    """Return the network and the bandit that the arguments describe."""
+    network = load_network(arguments.network, latents=_names(arguments.latents))
+    reward, _, good = arguments.reward.partition("=")
+    states = states_of(network)
+    if reward not in states:
+        raise ValueError(f"--reward must name a variable of {arguments.network}, but got {reward!r}")
+    values = None
+    if good:
+        best = states[reward][find_state(states[reward], good, reward)]
+        values = {state: float(state == best) for state in states[reward]}
+    elif {str(state) for state in states[reward]} != {"0", "1"}:
+        raise ValueError(
+            f"{reward} has the states {', '.join(map(str, states[reward]))}; say which one counts 1, as in "
+            f"--reward {reward}={states[reward][0]}"
+        )
+    actions = interventions(
+        network,
+        reward=reward,
+        variables=_names(arguments.variables) or None,
+        size=arguments.size,
+        max_size=arguments.max_size,
+        values=_names(arguments.values) or None,
+    )
+    return network, CausalBandit(network, reward=reward, reward_values=values, arms=actions)
+
+
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def _action(texts: Sequence[str]) -> Action:
+    """Return the action that several ``--do`` make up."""
+    settings: dict[str, Any] = {}
+    for text in texts:
+        for variable, state in Action.parse(f"do({text})").items():
+            if variable in settings:
+                raise ValueError(f"--do must set a variable once, but {variable} is set twice")
+            settings[variable] = state
+    return Action(settings)
+
+
+def _as_json(result: Result) -> dict[str, Any]:
+    return {
+        "recommendation": dict(result.recommendation),
+        "certified": result.certified,
+        "certificate": result.certificate,
+        "stop_reason": result.stop_reason,
+        "n_plays": result.n_plays,
+        "conflicts": [dict(action) for action in result.conflicts],
+        "arms": [
+            {"action": dict(row.action), "lower": row.lower, "upper": row.upper, "n_plays": int(row.n_plays)}
+            for row in result.table.itertuples()
+        ],
+    }
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pgcpe", description="Find the best intervention on a known causal graph, with a guarantee."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    network = argparse.ArgumentParser(add_help=False)
+    network.add_argument(
+        "network", metavar="NETWORK", help=f"a BIF or XMLBIF file, or one of {', '.join(shipped_networks())}"
+    )
+    network.add_argument("--latents", metavar="U1,U2", help="variables that nobody observes")
+    network.add_argument("--json", action="store_true", help="print JSON")
+    question = argparse.ArgumentParser(add_help=False)
+    question.add_argument(
+        "--reward",
+        required=True,
+        metavar="VARIABLE=STATE",
+        help="STATE counts 1, the others 0; VARIABLE for 0/1 states",
+    )
+    question.add_argument("--size", type=int, help="how many variables an intervention sets")
+    question.add_argument("--max-size", type=int, help="how many it sets at most (default 1)")
+    question.add_argument("--variables", metavar="A,B", help="the variables that may be set (default: all)")
+    question.add_argument("--values", metavar="yes,no", help="the states they may be set to (default: all)")
+
+    command = commands.add_parser("run", parents=[network, question], help="simulate a study until it stops")
+    command.add_argument("--epsilon", type=float, default=0.05, help="tolerance (default %(default)s)")
+    command.add_argument("--delta", type=float, default=0.05, help="error probability (default %(default)s)")
+    command.add_argument("--policy", choices=sorted(POLICIES), default="ccpe", help="default %(default)s")
+    command.add_argument("--seed", type=int, default=0, help="of the environment and of ties (default %(default)s)")
+    command.add_argument("--budget", type=int, help="the most plays (default: no limit)")
+    command.add_argument("--rows", type=int, default=10, help="arms to print (default %(default)s)")
+    command.add_argument("--plot", metavar="FILE", help="draw the intervals to a PNG, SVG or PDF file")
+    command.set_defaults(command=run)
+
+    command = commands.add_parser("arms", parents=[network, question], help="list the arms and what is known of them")
+    command.set_defaults(command=arms)
+
+    command = commands.add_parser("identify", parents=[network], help="say how an effect follows from observation")
+    command.add_argument("--reward", required=True, metavar="VARIABLE", help="the outcome")
+    command.add_argument("--do", action="append", required=True, metavar='"A=1"', help="a treatment; may be repeated")
+    command.set_defaults(command=identify)
+    return parser
