@@ -177,6 +177,7 @@ def _action(texts: Sequence[str]) -> Action:
 
 
 def _as_json(result: Result) -> dict[str, Any]:
+    table = result.table
     return {
         "recommendation": dict(result.recommendation),
         "certified": result.certified,
@@ -185,8 +186,10 @@ def _as_json(result: Result) -> dict[str, Any]:
         "n_plays": result.n_plays,
         "conflicts": [dict(action) for action in result.conflicts],
         "arms": [
-            {"action": dict(row.action), "lower": row.lower, "upper": row.upper, "n_plays": int(row.n_plays)}
-            for row in result.table.itertuples()
+            {"action": dict(action), "lower": float(lower), "upper": float(upper), "n_plays": int(n)}
+            for action, lower, upper, n in zip(
+                *(table[c] for c in ("action", "lower", "upper", "n_plays")), strict=True
+            )
         ],
     }
 

@@ -9,6 +9,7 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from pgcpe.bandit import CausalBandit
+from pgcpe.networks import pgmpy_part
 
 __all__ = ["observation_probabilities"]
 
@@ -42,9 +43,7 @@ def observation_probabilities(network: Any, bandit: CausalBandit, *, progress: b
     >>> observation_probabilities(network, bandit).round(4).tolist()
     [1.0, 0.3, 0.7, 0.0116, 0.9884]
     """
-    from pgmpy.inference import VariableElimination
-
-    engine = VariableElimination(network)
+    engine = pgmpy_part("inference").VariableElimination(network)
     joints: dict[tuple[str, ...], Any] = {}
     q = np.zeros(len(bandit.arms))
     hidden = None if progress is None else not progress

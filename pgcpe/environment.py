@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 from numba import njit
@@ -13,7 +14,7 @@ from tqdm.auto import tqdm
 
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
-from pgcpe.networks import State, states_of, structure_of
+from pgcpe.networks import State, pgmpy_part, states_of, structure_of
 from pgcpe.samples import Coding, ForcedCodes, Samples, distinct_actions
 
 __all__ = ["Environment", "SimulatedEnvironment", "expected_reward", "expected_rewards"]
@@ -60,7 +61,7 @@ class SimulatedEnvironment:
     def __init__(self, network: Any, *, seed: int | np.random.SeedSequence | None) -> None:
         graph = structure_of(network)
         self.states = states_of(network)
-        self._order = list(_topological(graph))
+        self._order = list(nx.topological_sort(graph))
         self._compile(network, graph)
         observed = [v for v in graph.nodes if v not in graph.latents]
         column = {v: j for j, v in enumerate(observed)}
@@ -201,21 +202,14 @@ def _engine(network: Any, variables: tuple[str, ...]) -> Any:
     Their tables are made uniform: pgmpy averages them over the parents instead, which leaves a state of probability
     zero at zero and makes nonsense of it as evidence.
     """
-    from pgmpy.factors.discrete import TabularCPD
-    from pgmpy.inference import VariableElimination
-
+    factors = pgmpy_part("factors.discrete")
     cut = network.do(list(variables)) if variables else network
     for variable in variables:
         names = cut.get_cpds(variable).state_names[variable]
         cut.remove_cpds(variable)
-        cut.add_cpds(TabularCPD(variable, len(names), [[1 / len(names)]] * len(names), state_names={variable: names}))
-    return VariableElimination(cut)
-
-
-def _topological(graph: Any) -> list[str]:
-    import networkx as nx
-
-    return list(nx.lexicographical_topological_sort(graph, key={v: i for i, v in enumerate(graph.nodes)}.__getitem__))
+        uniform = [[1 / len(names)]] * len(names)
+        cut.add_cpds(factors.TabularCPD(variable, len(names), uniform, state_names={variable: names}))
+    return pgmpy_part("inference").VariableElimination(cut)
 
 
 def _table(network: Any, variable: str, parents: set[str]) -> Any:

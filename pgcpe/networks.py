@@ -7,6 +7,7 @@ network is made of it.
 from __future__ import annotations
 
 import gzip
+import importlib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
@@ -173,6 +174,13 @@ def structure_of(graph: nx.DiGraph) -> DAG:
     return copy
 
 
+def pgmpy_part(name: str) -> Any:
+    """Return a module of pgmpy: its larger parts take seconds to import and raise warnings, so late and quietly."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return importlib.import_module(f"pgmpy.{name}")
+
+
 # --------------------------------------------------------------------------------------------------------- reading
 
 
@@ -234,14 +242,12 @@ def _normalise(source: str, states: States, tables: dict[str, Table]) -> None:
 
 
 def _build(states: States, tables: dict[str, Table], latents: set[str]) -> Any:
-    from pgmpy.factors.discrete import TabularCPD  # pgmpy's models take seconds to import
-    from pgmpy.models import DiscreteBayesianNetwork
-
+    TabularCPD = pgmpy_part("factors.discrete").TabularCPD
+    network = pgmpy_part("models").DiscreteBayesianNetwork()
     if unknown := latents - set(states):
         raise ValueError(f"latents must be variables of the network, but got {sorted(unknown)}")
     edges = nx.DiGraph((parent, variable) for variable, table in tables.items() for parent in table.parents)
     structure_of(edges)  # refuses a cycle
-    network = DiscreteBayesianNetwork()
     network.add_nodes_from(states)
     nx.DiGraph.add_edges_from(network, edges.edges)  # pgmpy's add_edge searches for a cycle at every edge
     network.add_cpds(
