@@ -82,9 +82,9 @@ def arms(arguments: argparse.Namespace) -> int:
                 "equal_to": [dict(other) for other in bandit.merged[arm][1:]],
                 "estimable": sequence is not None,
                 "why": reasons[action.variables].words,
-                "q_a": float(q[arm]),
+                "q_a": float(q_a),
             }
-            for arm, action, sequence in zip(bandit.arms, bandit.canonical, bandit.sequences, strict=True)
+            for arm, action, sequence, q_a in zip(bandit.arms, bandit.canonical, bandit.sequences, q, strict=True)
         ]
         print(json.dumps(rows, indent=2))
         return CERTIFIED

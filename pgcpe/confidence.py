@@ -72,7 +72,7 @@ def kt_interval(plays: ArrayLike, rewards: ArrayLike, alpha: float) -> Intervals
     Examples
     --------
     >>> kt_interval([100], [90], 0.05 / 57).upper.round(3)
-    array([0.978])
+    array([0.983])
     """
     n = np.atleast_1d(np.asarray(plays, dtype=np.float64))
     x = np.clip(np.atleast_1d(np.asarray(rewards, dtype=np.float64)), 0, n)

@@ -52,10 +52,10 @@ class SimulatedEnvironment:
     >>> from pgcpe import load_network, do
     >>> environment = SimulatedEnvironment(load_network("asia"), seed=0)
     >>> environment.perform([do(), do(smoke="yes")]).to_frame()[["smoke", "dysp"]]
-                   smoke dysp
+                  smoke dysp
     action
-    do()             yes  yes
-    do(smoke=yes)    yes  yes
+    do()            yes   no
+    do(smoke=yes)   yes  yes
     """
 
     def __init__(self, network: Any, *, seed: int | np.random.SeedSequence | None) -> None:
@@ -177,7 +177,7 @@ def expected_rewards(network: Any, bandit: CausalBandit, *, progress: bool | Non
     Returns
     -------
     pandas.Series
-        Indexed by the arms.
+        Indexed by the arms: ``rewards[do(X=1)]``.
     """
     engines: dict[tuple[str, ...], Any] = {}
     rewards = {}

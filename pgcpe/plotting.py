@@ -43,6 +43,16 @@ def plot_intervals(table: pd.DataFrame, *, epsilon: float = 0.0, title: str = ""
     ax.hlines(height, table["lower"], table["upper"], colors=colours, linewidth=2.5)
     ax.scatter(table["estimate"], height, color=colours, s=18, zorder=3)
     ax.axvline(table["lower"].iloc[0] + epsilon, color="tab:orange", linestyle="--", linewidth=1)
+    ax.annotate(
+        "lower end of the first + epsilon" if epsilon else "lower end of the first",
+        (table["lower"].iloc[0] + epsilon, 0),
+        xytext=(-4, 0),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        fontsize="small",
+        color="tab:orange",
+    )
     ax.set_yticks(height, [str(action) for action in table["action"]])
     ax.set_xlabel("expected reward")
     ax.set_title(title, fontsize="medium", loc="left", wrap=True)

@@ -65,7 +65,7 @@ def likelihood_ratio_interval(
     --------
     >>> lower, upper = likelihood_ratio_interval([[[60, 40]]], [30, 20], [10, 15], 0.05)
     >>> round(lower, 3), round(upper, 3)
-    (0.277, 0.722)
+    (0.23, 0.771)
     """
     levels = [np.atleast_2d(np.asarray(level, dtype=np.float64)) for level in splits]
     n, x = np.atleast_1d(np.asarray(plays, dtype=np.float64)), np.atleast_1d(np.asarray(rewards, dtype=np.float64))

@@ -78,7 +78,7 @@ def test_flipping_rewards_flips_the_interval():
 
 
 def test_reward_sums_are_clipped_to_what_is_possible():
-    # 30 rewards of .1 * 3 = .30000000000000004 sum to a little more than 9; so may 10 rewards of 1 / 1.0...
+    # A sum of fractional rewards may be rounded to a little more than the number of plays.
     wild, tame = kt_interval([10, 10], [-1e-9, 10 + 1e-9], 0.05), kt_interval([10, 10], [0, 10], 0.05)
     np.testing.assert_array_equal(wild.lower, tame.lower)
     np.testing.assert_array_equal(wild.upper, tame.upper)
@@ -176,7 +176,7 @@ def test_exact_error_of_the_confidence_sequence_for_binary_rewards():
 )
 def test_coverage_watched_at_every_play(draw, mu):
     # If every path leaves with probability at most .1, the number of those that do is at most binomial(300, .1), which
-    # exceeds its 1 - 1e-6 quantile (57) with probability below 1e-6. An error of .3 would pass with probability 3e-5.
+    # exceeds its 1 - 1e-6 quantile (57) with probability below 1e-6. An error of .3 would pass with probability 1e-5.
     alpha, paths, plays = 0.1, 300, 1_000
     sums = np.cumsum(draw(np.random.default_rng(0), (paths, plays)), axis=1)
     n = np.broadcast_to(np.arange(1, plays + 1), sums.shape)

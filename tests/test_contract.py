@@ -1,0 +1,296 @@
+"""One contract for every policy."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from pgmpy.base import DAG
+
+from pgcpe import (
+    CCPE,
+    LUCB,
+    Action,
+    AdmissibleSequence,
+    CausalBandit,
+    EmpiricalMeans,
+    SimulatedEnvironment,
+    do,
+    expected_rewards,
+    interventions,
+    load_network,
+)
+
+NETWORK = load_network("cancer")
+VALUES = {"True": 0, "False": 1}
+
+POLICIES = {
+    "CCPE": CCPE,
+    "CCPE paper": lambda bandit, **o: CCPE(
+        bandit, estimator=AdmissibleSequence("paper", alpha=0.3), direct=EmpiricalMeans("paper", alpha=0.4), **o
+    ),
+    "CCPE refresh": lambda bandit, **o: CCPE(bandit, estimator=AdmissibleSequence(refresh=50), **o),
+    "LUCB": LUCB,
+    "LUCB paper": lambda bandit, **o: LUCB(bandit, radius="paper", alpha=0.3, **o),
+}
+
+
+def make_bandit(**options):
+    arms = interventions(NETWORK, reward="Dyspnoea", max_size=2)
+    return CausalBandit(NETWORK, **({"reward": "Dyspnoea", "reward_values": VALUES, "arms": arms} | options))
+
+
+@pytest.fixture(scope="module")
+def bandit():
+    return make_bandit()
+
+
+@pytest.fixture(params=POLICIES)
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def make(name):
+    return POLICIES[name]
+
+
+def known(policy):
+    """What a policy would say, for comparison."""
+    return (
+        policy.ask(),
+        policy.recommendation,
+        policy.stopped,
+        policy.stop_reason,
+        policy.n_plays,
+        policy.plays_by_action,
+        policy.intervals.lower.tolist(),
+        policy.intervals.upper.tolist(),
+        policy.conflicts,
+    )
+
+
+def played(make, bandit, n=60, seed=0):
+    policy = make(bandit, epsilon=0.01, seed=seed)
+    policy.run(SimulatedEnvironment(NETWORK, seed=seed), budget=n, progress=False)
+    return policy
+
+
+def test_everything_is_defined_before_the_first_tell(make, bandit):
+    policy = make(bandit)
+    assert policy.recommendation in bandit.arms
+    assert (policy.n_plays, policy.plays_by_action, policy.stopped, policy.stop_reason) == (0, {}, False, "")
+    assert policy.history.empty
+    assert np.array_equal(policy.intervals.midpoint, np.full(len(bandit.arms), 0.5))
+    assert not policy.result().certified
+
+
+def test_ask_is_pure_and_asks_for_playable_actions(make, bandit):
+    policy = played(make, bandit)
+    asked = policy.ask()
+    asked.append("scribble")
+    assert policy.ask() == asked[:-1]
+    assert set(policy.ask()) <= set(bandit.playable)
+    assert policy.ask(7)[: len(policy.ask())] == policy.ask()
+    assert len(policy.ask(7)) == 7
+
+
+def test_tell_returns_itself_and_takes_every_form(make, bandit):
+    frame = SimulatedEnvironment(NETWORK, seed=3).sample(do(), 30).to_frame()
+    forms = [
+        SimulatedEnvironment(NETWORK, seed=3).sample(do(), 30),
+        frame,
+        frame.reset_index(drop=True).to_dict("records"),
+        frame.reset_index(drop=True).to_dict("list"),
+        frame[["Dyspnoea", *bandit.required]].assign(junk=0),
+    ]
+    policies = [make(bandit) for _ in forms]
+    for policy, form in zip(policies, forms, strict=True):
+        assert policy.tell(do(), form) is policy
+        assert known(policy) == known(policies[0])
+    one_by_one = make(bandit)
+    for row in frame.to_dict("records"):
+        one_by_one.tell(do(), row)
+    assert known(one_by_one)[1:6] == known(policies[0])[1:6]
+    assert np.allclose(one_by_one.intervals.lower, policies[0].intervals.lower)
+
+
+def test_state_depends_on_the_rows_and_not_on_how_they_came(make, bandit):
+    environment = SimulatedEnvironment(NETWORK, seed=8)
+    actions = [bandit.playable[i] for i in np.random.default_rng(0).integers(0, len(bandit.playable), 300)]
+    samples = environment.perform(actions)
+    whole = make(bandit).tell(actions, samples)
+    parts = make(bandit)
+    for start in range(0, 300, 7):
+        parts.tell(actions[start : start + 7], samples.rows(slice(start, start + 7)))
+    assert known(parts) == known(whole)
+
+
+def test_history_replays_to_the_same_state(make, bandit):
+    policy = played(make, bandit, n=200)
+    history = policy.history
+    assert len(history) == policy.n_plays == 200
+    again = make(bandit, epsilon=0.01)
+    again.tell([Action.parse(text) for text in history.index], history)
+    assert known(again) == known(policy)
+
+
+def test_same_seed_same_run_and_the_global_generator_is_left_alone(make, bandit):
+    before = np.random.get_state()[1].copy()
+    assert known(played(make, bandit, seed=4)) == known(played(make, bandit, seed=4))
+    assert np.array_equal(np.random.get_state()[1], before)
+
+
+def test_ties_are_broken_by_the_seed_and_not_by_the_order(make, bandit):
+    first = {make(bandit, seed=seed).recommendation for seed in range(40)}
+    assert len(first) > 5
+
+
+def test_any_action_on_observed_variables_may_be_told(make, bandit):
+    policy = make(bandit)
+    environment = SimulatedEnvironment(NETWORK, seed=0)
+    odd = do(Pollution="low", Smoker="False", Cancer="True", Xray="positive")
+    policy.tell([odd], environment.perform([odd]))
+    assert policy.n_plays == 1
+    table = policy.result().table
+    assert table.n_plays[table.action == do(Cancer="True")].tolist() == [1]  # provably the same effect
+
+
+def test_states_are_found_by_name(make):
+    bandit = CausalBandit(DAG([("X", "Y")]), reward="Y", arms=[do(X=0), do(X=1)])
+    policy = make(bandit).tell([do(X="1")], [{"X": "1", "Y": 1.0}])
+    assert policy.plays_by_action == {do(X=1): 1}
+
+
+BAD = {
+    "missing column": (lambda: (do(), {"Dyspnoea": "True"}), "lack"),
+    "missing reward": (lambda: (do(), {"Pollution": "low", "Smoker": "True", "Cancer": "True"}), "lack"),
+    "unknown state": (lambda: (do(), row(Smoker="perhaps")), "Smoker has the states"),
+    "missing value": (lambda: (do(), row(Smoker=None)), "row 0 .* no value for Smoker"),
+    "contradiction": (lambda: (do(Smoker="False"), row()), "contradicts its action"),
+    "second row bad": (lambda: (do(), [row(), row(Dyspnoea="?")]), "row 1 "),
+    "number of actions": (lambda: ([do(), do()], [row()]), "2 actions for 1 plays"),
+    "number of samples": (lambda: ([do()], SimulatedEnvironment(NETWORK, seed=0).sample(do(), 2)), "actions told"),
+    "other actions": (
+        lambda: (do(Smoker="True"), SimulatedEnvironment(NETWORK, seed=0).sample(do(), 2)),
+        "actions told",
+    ),
+    "unknown variable": (lambda: (do(Q=1), row()), "no variable"),
+    "reward set": (lambda: (do(Dyspnoea="True"), row()), "the reward and cannot be set"),
+    "no action": (lambda: ("do()", row()), "an action must be written"),
+    "no samples": (lambda: (do(), 3), "samples must be"),
+}
+
+
+def row(**changes):
+    return {"Pollution": "low", "Smoker": "True", "Cancer": "False", "Dyspnoea": "True"} | changes
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_named_and_changes_nothing(make, bandit, case):
+    policy = played(make, bandit)
+    before = pickle.dumps(known(policy))
+    bad, message = BAD[case]
+    with pytest.raises((ValueError, TypeError), match=message):
+        policy.tell(*bad())
+    assert pickle.dumps(known(policy)) == before
+    assert len(policy.history) == policy.n_plays
+
+
+def test_an_environment_that_fails_loses_nothing(make, bandit):
+    class Broken:
+        def __init__(self):
+            self.real, self.calls = SimulatedEnvironment(NETWORK, seed=0), 0
+
+        def perform(self, actions):
+            self.calls += 1
+            if self.calls == 5:
+                raise KeyboardInterrupt
+            return self.real.perform(actions)
+
+    policy = make(bandit, epsilon=0.01)
+    with pytest.raises(KeyboardInterrupt):
+        policy.run(Broken(), progress=False)
+    iteration = len(make(bandit).ask())
+    assert policy.n_plays == 4 * iteration
+    policy.run(SimulatedEnvironment(NETWORK, seed=0), budget=10, progress=False)
+    assert policy.n_plays == 4 * iteration + 10
+
+
+@pytest.mark.parametrize("budget", [0, 1, 2, 10, 31])
+def test_a_budget_is_spent_and_never_exceeded(make, bandit, budget):
+    result = make(bandit, epsilon=0.0).run(SimulatedEnvironment(NETWORK, seed=0), budget=budget, progress=False)
+    assert result.n_plays == budget == sum(result.plays_by_action.values())
+    assert (result.certified, result.certificate) == (False, None)
+    assert f"budget of {budget} plays is spent" in result.stop_reason
+
+
+def test_a_run_stops_and_is_right(name, make, bandit):
+    policy = make(bandit, epsilon=0.3, delta=0.1)
+    result = policy.run(SimulatedEnvironment(NETWORK, seed=0), progress=False)
+    truth = expected_rewards(NETWORK, bandit)
+    assert policy.stopped
+    assert truth.max() - truth[result.recommendation] <= 0.3
+    assert result.certified == (result.certificate == "exact")
+    assert result.certificate == ("heuristic" if "paper" in name else "exact")
+    assert result.table.action[0] == result.recommendation == policy.recommendation
+    assert len(result.table) == len(bandit.arms)
+    assert result.stop_reason == policy.stop_reason
+    assert list(result.history.columns) == [*bandit.required, "Dyspnoea"]
+
+
+def test_copies_go_their_own_way(make, bandit):
+    policy = played(make, bandit)
+    for copied in (copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))):
+        before = known(policy)
+        assert known(copied) == before
+        copied.run(SimulatedEnvironment(NETWORK, seed=1), budget=9, progress=False)
+        assert known(policy) == before
+
+
+def test_one_class_of_arms_needs_no_play(make):
+    bandit = make_bandit(arms=[do(), do(Xray="positive"), do(Xray="negative")])
+    result = make(bandit).run(SimulatedEnvironment(NETWORK, seed=0), progress=False)
+    assert (result.n_plays, result.certified) == (0, True)
+    assert "provably the same effect" in result.stop_reason
+
+
+def test_cost_is_counted(make):
+    bandit = make_bandit(costs={do(): 0.25})
+    result = make(bandit, epsilon=0.0).run(SimulatedEnvironment(NETWORK, seed=0), budget=30, progress=False)
+    observed = result.plays_by_action.get(do(), 0)
+    assert result.cost == pytest.approx(30 - 0.75 * observed)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": -0.1}, "epsilon must be"),
+        ({"epsilon": 1}, "epsilon must be"),
+        ({"delta": 0}, "delta must be"),
+        ({"delta": 1.5}, "delta must be"),
+    ],
+)
+def test_bad_options(make, bandit, options, message):
+    with pytest.raises(ValueError, match=message):
+        make(bandit, **options)
+
+
+def test_bad_bandits_and_calls(make, bandit):
+    with pytest.raises(TypeError, match="bandit must be a CausalBandit"):
+        make(NETWORK)
+    with pytest.raises(ValueError, match="playable lacks"):
+        make(make_bandit(playable=[do()]))
+    with pytest.raises(ValueError, match="budget must not be negative"):
+        make(bandit).run(SimulatedEnvironment(NETWORK, seed=0), budget=-1)
+    with pytest.raises(ValueError, match="n must be at least 1"):
+        make(bandit).ask(0)
+
+
+def test_a_result_can_be_read(make, bandit):
+    result = played(make, bandit).result()
+    assert str(result.recommendation) in repr(result)
+    assert "<table" in result._repr_html_()
+    assert "do(" in result._repr_html_()
+    assert isinstance(result.table, pd.DataFrame)

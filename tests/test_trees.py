@@ -1,0 +1,133 @@
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import gammaln, rel_entr, xlogy
+
+from pgcpe.confidence import kt_interval
+from pgcpe.trees import likelihood_ratio_interval, smoothed_value
+
+# ---------------------------------------------------------------------- the region once more, in another notation
+
+
+@dataclass
+class Tree:
+    splits: list[np.ndarray]
+    plays: np.ndarray
+    rewards: np.ndarray
+
+    def interval(self, alpha):
+        return likelihood_ratio_interval(self.splits, self.plays, self.rewards, alpha)
+
+    def flipped(self):
+        return Tree(self.splits, self.plays, self.plays - self.rewards)
+
+
+def random_tree(rng, depth, most_leaves=9):
+    """Draw counts from 1 to several thousand: rare branches, thinned levels, empty nodes, fractional rewards."""
+    arities = rng.integers(2, 5, size=depth)
+    while np.prod(arities) > most_leaves:
+        arities = rng.integers(2, 5, size=depth)
+    counts = np.array([int(np.exp(rng.uniform(np.log(2), np.log(8_000))))])
+    splits = []
+    for arity in arities:
+        if rng.random() < 0.5:
+            counts = rng.binomial(counts, rng.uniform(0.05, 1))
+        shares = rng.dirichlet(np.full(arity, rng.choice([0.2, 2])), size=len(counts))
+        splits.append(np.array([rng.multinomial(n, p) for n, p in zip(counts, shares, strict=True)], dtype=float))
+        counts = splits[-1].ravel().astype(int)
+    if rng.random() < 0.5:
+        counts = rng.binomial(counts, rng.uniform(0.05, 1))
+    rewards = rng.binomial(counts, rng.beta(0.5, 0.5, size=len(counts))).astype(float)
+    if rng.random() < 0.3:
+        rewards = np.round(rewards * rng.uniform(size=len(counts)), 1)
+    return Tree(splits, counts.astype(float), rewards)
+
+
+def level_and_pieces(tree, alpha):
+    """Return the level of the region and its counts: an array for each split, ``[x, n - x]`` for each leaf."""
+    pieces = [row for level in tree.splits for row in level]
+    pieces += [np.array([x, n - x]) for n, x in zip(tree.plays, tree.rewards, strict=True)]
+    level = math.log(1 / alpha)
+    for counts in pieces:
+        n, m = counts.sum(), len(counts)
+        if n > 0:
+            largest = xlogy(counts, counts / n).sum()
+            level += largest - (gammaln(counts + 0.5).sum() - gammaln(n + m / 2) + gammaln(m / 2) - m * gammaln(0.5))
+    return level, pieces
+
+
+def value_and_gradient(tree, p):
+    """Return mu at the probabilities `p`, laid out like the pieces, and its gradient."""
+    branch, at, shapes = [], 0, [level.shape for level in tree.splits]
+    for shape in shapes:
+        branch.append(p[at : at + math.prod(shape)].reshape(shape))
+        at += math.prod(shape)
+    means = p[at:].reshape(-1, 2)[:, 0]
+    below = [means]  # value of the nodes, from the leaves up
+    for b in reversed(branch):
+        below.append((b * below[-1].reshape(b.shape)).sum(axis=1))
+    below.reverse()
+    gradient, reach = [], np.ones(1)
+    for b, value in zip(branch, below[1:], strict=True):
+        gradient.append((reach[:, None] * value.reshape(b.shape)).ravel())
+        reach = (reach[:, None] * b).ravel()
+    gradient.append(np.stack([reach, np.zeros_like(reach)], axis=1).ravel())
+    return below[0][0], np.concatenate(gradient)
+
+
+def feasible_maximum(tree, alpha, rng, starts):
+    """Return the largest mu that SLSQP finds in the region, at a point that is in it beyond doubt.
+
+    The probabilities of a piece are p = y^2 / |y|^2: no constraint is left but that of the region, which is nearly a ball
+    in sqrt(n) y, and the ends 0 and 1 are within reach.
+    """
+    level, pieces = level_and_pieces(tree, alpha)
+    counts = np.concatenate(pieces)
+    members = np.array([[float(j == i) for j, c in enumerate(pieces) for _ in c] for i in range(len(pieces))])
+    owner = members.argmax(axis=0)
+    totals, sizes = (members @ counts)[owner], members.sum(axis=1)[owner]
+    centre = np.where(totals > 0, counts / np.maximum(totals, 1), 1 / sizes)
+    scale = np.sqrt(np.maximum(totals, 1))
+    size = math.sqrt(level / max(totals.max(), 1))
+
+    def probabilities(z):
+        square = (z / scale) ** 2
+        return square / np.maximum((members @ square)[owner], 1e-300)
+
+    def through(z, gradient):  # chain rule
+        p, norm = probabilities(z), (members @ (z / scale) ** 2)[owner]
+        return 2 * z / scale**2 / norm * (gradient - (members @ (gradient * p))[owner])
+
+    def slack(p):
+        return 1 - rel_entr(counts, totals * np.maximum(p, 1e-300)).sum() / level
+
+    def slack_gradient(p):
+        return counts / np.maximum(p, 1e-300) / level
+
+    best = 0.0
+    for start in range(starts):
+        first = centre if start == 0 else np.concatenate([rng.dirichlet(np.ones(len(c))) for c in pieces])
+        found = minimize(
+            lambda z: -value_and_gradient(tree, probabilities(z))[0] / size,
+            np.sqrt(0.9 * first + 0.1 / sizes) * scale,
+            jac=lambda z: -through(z, value_and_gradient(tree, probabilities(z))[1]) / size,
+            method="SLSQP",
+            constraints={
+                "type": "ineq",
+                "fun": lambda z: slack(probabilities(z)),
+                "jac": lambda z: through(z, slack_gradient(probabilities(z))),
+            },
+            options={"maxiter": 300, "ftol": 1e-10},
+        )
+        p = probabilities(found.x)
+        inside, outside = 0.0, 1.0  # back along the line to the centre, where the divergence is 0, as far as need be
+        if slack(p) < 0:
+            for _ in range(60):
+                step = 0.5 * (inside + outside)
+                inside, outside = (step, outside) if slack(centre + step * (p - centre)) >= 0 else (inside, step)
+            p = centre + inside * (p - centre)
+        best = max(best, value_and_gradient(tree, p)[0])
+    return best
