@@ -134,6 +134,21 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
     ).reset_index()
 
 
+def markdown(rows: pd.DataFrame) -> str:
+    """Return the table of the README: median plays to stop, and the wrong ones among the runs that stopped."""
+    summed = table(rows).set_index(["instance", "policy"])
+    policies = list(dict.fromkeys(rows["policy"]))
+    lines = ["| network | arms | epsilon | " + " | ".join(policies) + " |", "|---" * (3 + len(policies)) + "|"]
+    for instance in dict.fromkeys(rows["instance"]):
+        first = summed.loc[(instance, policies[0])]
+        cells = []
+        for policy in policies:
+            mine = rows[(rows["instance"] == instance) & (rows["policy"] == policy)]
+            cells.append(f"{summed.loc[(instance, policy)]['plays median']:,} ({int(mine['wrong'].sum())} wrong)")
+        lines.append(f"| {instance} | {first['arms']} | {first['epsilon']:g} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=200)
@@ -142,6 +157,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--rows", type=Path, help="write the rows to this CSV file")
     parser.add_argument("--redraw", type=Path, help="print the table of the rows in this CSV file")
+    parser.add_argument("--markdown", action="store_true", help="print the table of the README")
     arguments = parser.parse_args()
     if arguments.redraw:
         rows = pd.read_csv(arguments.redraw)
@@ -156,7 +172,7 @@ def main() -> None:
         rows = pd.DataFrame([row for some in tqdm(done, total=len(jobs), unit=" tens") for row in some])
         if arguments.rows:
             rows.to_csv(arguments.rows, index=False)
-    print(table(rows).to_string(index=False, float_format="{:.3f}".format))
+    print(markdown(rows) if arguments.markdown else table(rows).to_string(index=False, float_format="{:.3f}".format))
 
 
 def chunks(numbers: range, size: int) -> Iterator[range]:

@@ -117,6 +117,8 @@ def _bif_values(
             # BIF counts with the last parent fastest and the variable itself slowest
             return _numbers(variable, content[0], math.prod(shape)).reshape(shape)
         if kind == "default":
+            if default is not None:
+                raise ValueError(f"{variable} has two default rows")
             default = _numbers(variable, content[0], shape[0])
             continue
         label = _names(content[0], len(parents))
@@ -156,6 +158,7 @@ def parse_xmlbif(text: str) -> tuple[dict[str, tuple[str, ...]], dict[str, Table
         raise ValueError(f"the file cannot be read as XML: {error}") from None
 
     def words(element: ElementTree.Element, tag: str) -> list[str]:
+        """Return the texts of the elements of a tag."""
         return [(child.text or "").strip() for child in element.iter(tag)]
 
     states: dict[str, tuple[str, ...]] = {}

@@ -286,6 +286,7 @@ class _Search:
         self._deepest_done = -1
 
     def run(self) -> AdmissibleSteps | None:
+        """Return the smallest sequence for all treatments."""
         return self.complete(frozenset(), self.treatments)
 
     def complete(self, chosen: frozenset[str], left: frozenset[str]) -> AdmissibleSteps | None:

@@ -158,7 +158,7 @@ def test_a_log_is_the_sum_of_its_rows(visits):
     """A million rows go through the same loop as one."""
     told = draws(visits, 1_000_000)
     estimator = AdmissibleSequence(refresh=1).start(visits).update(told)
-    table_of, _, _, axis, _, _, node, leaf, counts, rewards = estimator._layout.arrays
+    table_of, _, _, axis, _, _, node, leaf, counts, rewards = estimator._tables.arrays
     frame_rewards = (told.to_frame().recovered == "yes").sum()
     for t in range(len(axis) - 1):
         cells = counts[node[t] : node[t + 1]][-(leaf[t + 1] - leaf[t]) :]

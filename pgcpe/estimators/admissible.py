@@ -9,23 +9,19 @@ from typing import Any, Self
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numba import njit
 from numpy.typing import NDArray
 from sklearn.base import clone
 
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence import Intervals, paper_observational_union, union_radius
+from pgcpe.confidence import Intervals
 from pgcpe.estimators.base import Estimate, Estimator, check_radius
+from pgcpe.estimators.contingency import MOST_CELLS, ContingencyTables
 from pgcpe.identification import explain
 from pgcpe.networks import State
 from pgcpe.samples import Samples, as_frame
-from pgcpe.trees import smoothed_value, tree_interval
 
 __all__ = ["AdmissibleSequence"]
-
-MOST_CELLS = 1_000_000
-"""An arm whose table would have more cells is not served: no study fills them."""
 
 
 class AdmissibleSequence(Estimator):
@@ -84,8 +80,8 @@ class AdmissibleSequence(Estimator):
         if self.refresh is not None and self.refresh < 1:
             raise ValueError(f"refresh must be at least 1, but got {self.refresh}")
         self.bandit_ = bandit
-        self._layout = _Layout(bandit)
-        self.served_ = np.array([t > 0 for t in self._layout.table_of])
+        self._tables = ContingencyTables(bandit)
+        self.served_ = np.array([t > 0 for t in self._tables.table_of])
         self._waiting: list[NDArray[np.int32]] = []
         self._told = self._counted = 0
         self._current: Intervals | None = None
@@ -103,8 +99,9 @@ class AdmissibleSequence(Estimator):
         if (due := self._due(self._told)) > self._counted:
             if len(self._waiting) > 1:
                 rows = np.concatenate(self._waiting)
-            self._waiting = [rows[due - self._counted :]]
-            self._layout.count(rows[: due - self._counted], self.bandit_.reward_array)
+            left = rows[due - self._counted :]
+            self._waiting = [left] if len(left) else []
+            self._tables.count(rows[: due - self._counted])
             self._counted, self._current = due, None
         return self
 
@@ -123,12 +120,9 @@ class AdmissibleSequence(Estimator):
         return max(p for k in (step - 1, step, step + 1) if (p := int(100 * 1.01**k)) <= told)
 
     def _work_out(self, delta: float) -> Intervals:
-        layout = self._layout
         if self.radius == "lr":
-            served = max(int(self.served_.sum()), 1)
-            return Intervals(*_lr_intervals(*layout.arrays, math.log(served / delta)))
-        alpha = 8.0 if self.alpha is None else self.alpha
-        return Intervals(*_paper_intervals(*layout.arrays, layout.union / delta, self._counted, alpha))
+            return self._tables.likelihood_ratio(delta / max(int(self.served_.sum()), 1))
+        return self._tables.paper(delta, self._counted, 8.0 if self.alpha is None else self.alpha)
 
     # --------------------------------------------------------------------------------------------------- stand-alone
 
@@ -200,177 +194,7 @@ class AdmissibleSequence(Estimator):
             raise ValueError(str(explain(bandit.graph, bandit.canonical[0], outcome)))
         estimator = clone(self).set_params(refresh=1).start(bandit)
         estimator.update(bandit.encode(Action(), self.data_))
-        if estimator._layout.table_of[0] < 0:
+        if estimator._tables.table_of[0] < 0:
             raise ValueError(f"the formula for {action} has more than {MOST_CELLS:,} cells")
-        value, variance = _estimate(*estimator._layout.arrays, 0)
+        value, variance = estimator._tables.smoothed(0)
         return Estimate(value, math.sqrt(variance))
-
-
-class _Layout:
-    """The tables of all sets S, laid out flat for the loops below.
-
-    Table t has the axes ``axis[t] : axis[t + 1]``; its counts start at ``node[t]``, level by level: the total, then the
-    marginals of the first axis, of the first two, ..., the cells. Its reward sums start at ``leaf[t]``, one for each
-    cell. Table 0 is that of ``do()``, a single cell.
-    """
-
-    def __init__(self, bandit: CausalBandit) -> None:
-        column = {v: j for j, v in enumerate(bandit.coding.variables)}
-        cards = {v: len(bandit.states[v]) for v in bandit.coding.variables}
-        tables: dict[tuple[str, ...], int] = {(): 0}
-        order: list[list[str]] = [[]]
-        treated: list[list[bool]] = [[]]
-        self.table_of, states, state_start = [], [], [0]
-        self.union = np.zeros(len(bandit.arms))
-        for i, (action, sequence) in enumerate(zip(bandit.canonical, bandit.sequences, strict=True)):
-            variables = [v for x, z in sequence or [] for v in (*sorted(z), x)]
-            if sequence is None or math.prod(cards[v] for v in variables) > MOST_CELLS:
-                self.table_of.append(-1)
-            else:
-                if action.variables not in tables:
-                    tables[action.variables] = len(order)
-                    order.append(variables)
-                    treated.append([v in action for v in variables])
-                self.table_of.append(tables[action.variables])
-                states += [bandit.states[x].index(action[x]) for x, _ in sequence]
-                adjusted = [v for _, z in sequence for v in z]
-                leaves = math.prod(cards[v] for v in adjusted)
-                self.union[i] = paper_observational_union(len(sequence), len(adjusted), leaves, len(bandit.arms))
-            state_start.append(len(states))
-        levels = [np.cumprod([1, *(cards[v] for v in variables)]) for variables in order]
-        self.arrays = (
-            np.array(self.table_of, dtype=np.int64),
-            np.array(state_start, dtype=np.int64),
-            np.array(states, dtype=np.int64),
-            np.cumsum([0, *map(len, order)]),  # axis
-            np.array([cards[v] for variables in order for v in variables], dtype=np.int64),
-            np.array([t for flags in treated for t in flags], dtype=np.bool_),
-            np.cumsum([0, *(level.sum() for level in levels)]),  # node
-            np.cumsum([0, *(level[-1] for level in levels)]),  # leaf
-            np.zeros(sum(int(level.sum()) for level in levels)),  # counts
-            np.zeros(sum(int(level[-1]) for level in levels)),  # reward sums
-        )
-        self._columns = np.array([column[v] for variables in order for v in variables], dtype=np.int64)
-
-    def count(self, codes: NDArray[np.int32], reward_values: NDArray[np.float64]) -> None:
-        """Add passive observations to all tables."""
-        _, _, _, axis, cards, _, node, leaf, counts, rewards = self.arrays
-        _count(codes, reward_values, self._columns, axis, cards, node, leaf, counts, rewards)
-
-
-@njit(cache=True)
-def _count(codes, reward_values, columns, axis, cards, node, leaf, counts, rewards):  # type: ignore[no-untyped-def]
-    last = codes.shape[1] - 1
-    for t in range(len(axis) - 1):
-        for row in range(len(codes)):
-            start, size, cell = node[t], 1, 0
-            counts[start] += 1
-            for a in range(axis[t], axis[t + 1]):
-                start += size
-                size *= cards[a]
-                cell = cell * cards[a] + codes[row, columns[a]]
-                counts[start + cell] += 1
-            rewards[leaf[t] + cell] += reward_values[codes[row, last]]
-
-
-@njit(cache=True)
-def _gather(t, states, axis, cards, treated, node, leaf, counts, rewards, scratch):  # type: ignore[no-untyped-def]
-    """Read the tree of one arm off its table: at every treatment only the branch of its state is followed.
-
-    Returns arity, into, n and x as `pgcpe.trees.tree_interval` takes them, as views of the scratch arrays.
-    """
-    arity, cells, into, n, x = scratch
-    start, size = node[t], 1
-    depth, filled, width, k = 0, 1, 1, 0
-    into[0], cells[0] = counts[start], 0
-    for a in range(axis[t], axis[t + 1]):
-        start += size
-        size *= cards[a]
-        if treated[a]:
-            for i in range(width):
-                cells[i] = cells[i] * cards[a] + states[k]
-            k += 1
-        else:
-            for i in range(width - 1, -1, -1):
-                prefix = cells[i]
-                for c in range(cards[a]):
-                    cells[i * cards[a] + c] = prefix * cards[a] + c
-            width *= cards[a]
-            for i in range(width):
-                into[filled + i] = counts[start + cells[i]]
-            arity[depth] = cards[a]
-            depth += 1
-            filled += width
-    for i in range(width):
-        n[i] = counts[start + cells[i]]
-        x[i] = min(rewards[leaf[t] + cells[i]], n[i])
-    return arity[:depth], into[:filled], n[:width], x[:width]
-
-
-@njit(cache=True)
-def _scratch(axis, node):  # type: ignore[no-untyped-def]
-    """Return scratch arrays for the largest table."""
-    axes = nodes = 1
-    for t in range(len(axis) - 1):
-        axes, nodes = max(axes, axis[t + 1] - axis[t]), max(nodes, node[t + 1] - node[t])
-    integers = np.empty(axes, dtype=np.int64), np.empty(nodes, dtype=np.int64)
-    return integers[0], integers[1], np.empty(nodes), np.empty(nodes), np.empty(nodes)
-
-
-@njit(cache=True)
-def _lr_intervals(  # type: ignore[no-untyped-def]
-    table_of, first, states, axis, cards, treated, node, leaf, counts, rewards, log_inverse_alpha
-):
-    lower, upper = np.zeros(len(table_of)), np.ones(len(table_of))
-    scratch = _scratch(axis, node)
-    for i in range(len(table_of)):
-        t = table_of[i]
-        if t > 0 and counts[node[t]] > 0:
-            arity, into, n, x = _gather(
-                t, states[first[i] :], axis, cards, treated, node, leaf, counts, rewards, scratch
-            )
-            lower[i], upper[i] = tree_interval(arity, into, n, x, log_inverse_alpha)
-    return lower, upper
-
-
-@njit(cache=True)
-def _paper_intervals(  # type: ignore[no-untyped-def]
-    table_of, first, states, axis, cards, treated, node, leaf, counts, rewards, union_over_delta, observations, alpha
-):
-    """Return mu_O (Eq. 11) -+ beta_O of every arm; [0, 1] where there is no table or T_a = 0."""
-    lower, upper = np.zeros(len(table_of)), np.ones(len(table_of))
-    scratch = _scratch(axis, node)
-    for i in range(len(table_of)):
-        t = table_of[i]
-        if t <= 0:
-            continue
-        arity, into, v, x = _gather(t, states[first[i] :], axis, cards, treated, node, leaf, counts, rewards, scratch)
-        width, smallest = len(v), v[0]  # T_a, the plays of the least seen leaf
-        for j in range(width):
-            smallest = min(smallest, v[j])
-        if smallest == 0:
-            continue
-        for j in range(width):
-            v[j] = x[j] / v[j]  # r of Eq. (8)
-        filled = len(into)
-        for d in range(len(arity) - 1, -1, -1):
-            filled -= width
-            width //= arity[d]
-            for j in range(width):
-                total = mean = 0.0
-                for c in range(j * arity[d], (j + 1) * arity[d]):
-                    total += into[filled + c]
-                    mean += into[filled + c] * v[c]  # p of Eq. (10) is into / total
-                v[j] = mean / total
-        radius = union_radius(smallest, union_over_delta[i], observations, alpha)
-        lower[i], upper[i] = max(v[0] - radius, 0.0), min(v[0] + radius, 1.0)
-    return lower, upper
-
-
-@njit(cache=True)
-def _estimate(table_of, first, states, axis, cards, treated, node, leaf, counts, rewards, i):  # type: ignore[no-untyped-def]
-    """Return the smoothed estimate of arm i and its variance."""
-    scratch = _scratch(axis, node)
-    return smoothed_value(
-        *_gather(table_of[i], states[first[i] :], axis, cards, treated, node, leaf, counts, rewards, scratch)
-    )

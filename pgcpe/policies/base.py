@@ -6,12 +6,10 @@ import itertools
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from sklearn.base import clone
 from tqdm.auto import tqdm
 
@@ -21,61 +19,9 @@ from pgcpe.confidence import Intervals
 from pgcpe.environment import Environment
 from pgcpe.estimators.base import EmpiricalMeans, Estimator
 from pgcpe.policies.result import Result, arms_table
+from pgcpe.policies.rules import PolicyState, SamplingRule, StoppingRule
 
-__all__ = ["Policy", "PolicyState", "SamplingRule", "StoppingRule", "Verdict"]
-
-
-@dataclass
-class PolicyState:
-    """What a policy knows when it chooses the next actions or whether to stop.
-
-    Attributes
-    ----------
-    bandit, epsilon
-        The question.
-    intervals
-        The merged intervals of the arms.
-    plays
-        Array over the arms: direct plays.
-    leader, challenger
-        Indices of the arm with the highest midpoint, a_h, and of the one with the highest upper end among the others,
-        a_l; -1 where there is no other.
-    conflicts
-        Boolean array over the arms: where a model's interval and the direct one had nothing in common.
-    certificate
-        What the intervals are worth, ``"exact"`` or ``"heuristic"``.
-    """
-
-    bandit: CausalBandit
-    epsilon: float
-    intervals: Intervals
-    plays: NDArray[np.float64]
-    leader: int
-    challenger: int
-    conflicts: NDArray[np.bool_]
-    certificate: str
-
-
-class Verdict(NamedTuple):
-    """Whether to stop, why, and what that is worth."""
-
-    stop: bool
-    reason: str = ""
-    certificate: str | None = None
-
-
-class SamplingRule(Protocol):
-    """Chooses the next actions. It may look at anything: the guarantee does not rest on it."""
-
-    def choose(self, state: PolicyState) -> list[Action]:
-        """Return the actions of the next iteration."""
-
-
-class StoppingRule(Protocol):
-    """Decides when to stop. It alone carries the guarantee."""
-
-    def check(self, state: PolicyState) -> Verdict:
-        """Return whether to stop now."""
+__all__ = ["Policy"]
 
 
 class Policy:

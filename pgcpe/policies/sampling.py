@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pgcpe.actions import Action
-from pgcpe.policies.base import PolicyState
+from pgcpe.policies.rules import PolicyState
 
 __all__ = ["ObserveAndTwoCandidates", "TwoCandidates"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgcpe.policies.base import PolicyState, Verdict
+from pgcpe.policies.rules import PolicyState, Verdict
 
 __all__ = ["SeparatedIntervals"]
 

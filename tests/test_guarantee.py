@@ -1,0 +1,44 @@
+"""The committed study of wrong answers: redrawn from its rows, and held to its bound; a small one is run anew."""
+
+import importlib.util
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from scipy import stats
+
+ROOT = Path(__file__).parent.parent
+spec = importlib.util.spec_from_file_location("guarantee", ROOT / "benchmarks" / "guarantee.py")
+guarantee = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(guarantee)
+
+ROWS = pd.read_csv(ROOT / "data" / "results" / "guarantee.csv", keep_default_na=False)
+
+
+def test_the_readme_shows_the_rows():
+    assert guarantee.markdown(ROWS) in (ROOT / "README.md").read_text()
+
+
+def test_two_hundred_runs_of_everything():
+    assert set(ROWS.groupby(["instance", "policy"]).size()) == {200}
+    assert set(ROWS["instance"]) == set(guarantee.INSTANCES)
+    assert set(ROWS["policy"]) == set(guarantee.POLICIES)
+
+
+def test_exact_certificates_are_wrong_no_more_often_than_delta():
+    """Of n certified runs at error probability at most delta, more than the .999 quantile of binomial(n, delta) are
+    wrong with probability below .001 for each of the ten combinations."""
+    exact = ROWS[ROWS["certificate"] == "exact"]
+    assert set(exact["policy"]) == {"CCPE exact", "LUCB exact"}
+    for _, runs in exact.groupby(["instance", "policy"]):
+        assert runs["wrong"].sum() <= stats.binom.ppf(0.999, len(runs), runs["delta"].iloc[0])
+        assert (runs["regret"][~runs["wrong"]] <= runs["epsilon"].iloc[0] + 1e-9).all()
+
+
+@pytest.mark.parametrize("policy", ["CCPE exact", "LUCB exact"])
+def test_a_run_of_the_study_repeats(policy):
+    """The rows are what the code gives: the first near ties, run again."""
+    again = pd.DataFrame(guarantee.run("near tie", policy, [0, 1, 2], 0.05, 1_000_000))
+    kept = ROWS[(ROWS["instance"] == "near tie") & (ROWS["policy"] == policy) & (ROWS["seed"] < 3)]
+    columns = ["seed", "plays", "recommendation", "certificate", "wrong"]
+    assert again[columns].values.tolist() == kept[columns].values.tolist()
