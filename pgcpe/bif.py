@@ -67,7 +67,7 @@ COMMENT = re.compile(r'("[^"\n]*")|(?<![^\s;{}])//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 def parse_bif(text: str) -> tuple[dict[str, tuple[str, ...]], dict[str, Table]]:
     """Return the states and the tables that a BIF text declares."""
-    text = COMMENT.sub(lambda match: match[1] or " ", text)
+    text = COMMENT.sub(lambda match: match[1] or " " + "\n" * match[0].count("\n"), text)  # keep the line numbers
     try:
         blocks = _grammar().parse_string(text, parse_all=True)
     except pp.ParseBaseException as error:

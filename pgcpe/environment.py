@@ -61,7 +61,8 @@ class SimulatedEnvironment:
     def __init__(self, network: Any, *, seed: int | np.random.SeedSequence | None) -> None:
         graph = structure_of(network)
         self.states = states_of(network)
-        self._order = list(nx.topological_sort(graph))
+        position = {v: i for i, v in enumerate(graph.nodes)}
+        self._order = list(nx.lexicographical_topological_sort(graph, key=position.__getitem__))
         self._compile(network, graph)
         observed = [v for v in graph.nodes if v not in graph.latents]
         column = {v: j for j, v in enumerate(observed)}

@@ -187,7 +187,7 @@ def pgmpy_part(name: str) -> Any:
 def _read(name_or_path: str | Path) -> tuple[str, str]:
     """Return a name for messages, and the text."""
     if isinstance(name_or_path, str) and ("{" in name_or_path or name_or_path.lstrip().startswith("<")):
-        return "<text>", name_or_path
+        return "<text>", name_or_path.removeprefix("\ufeff")
     path = Path(name_or_path)
     if path.is_file():
         raw = path.read_bytes()

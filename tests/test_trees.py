@@ -81,8 +81,8 @@ def value_and_gradient(tree, p):
 def feasible_maximum(tree, alpha, rng, starts):
     """Return the largest mu that SLSQP finds in the region, at a point that is in it beyond doubt.
 
-    The probabilities of a piece are p = y^2 / |y|^2: no constraint is left but that of the region, which is nearly a ball
-    in sqrt(n) y, and the ends 0 and 1 are within reach.
+    The probabilities of a piece are p = y^2 / |y|^2: no constraint is left but that of the region, which is nearly a
+    ball in sqrt(n) y, and the ends 0 and 1 are within reach.
     """
     level, pieces = level_and_pieces(tree, alpha)
     counts = np.concatenate(pieces)
@@ -131,3 +131,108 @@ def feasible_maximum(tree, alpha, rng, starts):
             p = centre + inside * (p - centre)
         best = max(best, value_and_gradient(tree, p)[0])
     return best
+
+
+# ------------------------------------------------------------------------------------------------------------ tests
+
+
+def extremes(trees, seed):
+    """Return how far the bounds lie outside of SLSQP's best feasible points, at least and at most.
+
+    SLSQP may stop short of the maximum, so that it is given more starts where the bound is far from it.
+    """
+    rng = np.random.default_rng(seed)
+    distances = []
+    for _ in range(trees):
+        tree = random_tree(rng, int(rng.integers(0, 4)), most_leaves=8)
+        lower, upper = tree.interval(0.05)
+        for bound, side in ((upper, tree), (1 - lower, tree.flipped())):
+            found = feasible_maximum(side, 0.05, rng, 2)
+            if bound - found > 1e-4:
+                found = max(found, feasible_maximum(side, 0.05, rng, 12))
+            distances.append(bound - found)
+    return min(distances), max(distances)
+
+
+def test_never_inside_a_general_optimiser_and_close_to_it():
+    """Weak duality puts the bound outside, whatever the tree, but for rounding; its tolerances, 1e-6 for the gap and
+    the square of .01 for the multiplier, put it within 1e-4."""
+    least, most = extremes(10, seed=0)
+    assert least >= -1e-9
+    assert most <= 1e-4
+
+
+def test_without_splits_it_is_the_kt_interval():
+    for n, x in [(1, 0), (7, 3), (50, 50), (400, 123.4)]:
+        expected = kt_interval([n], [x], 0.03)
+        lower, upper = likelihood_ratio_interval([], [n], [x], 0.03)
+        assert lower == pytest.approx(expected.lower[0], abs=1e-4)
+        assert upper == pytest.approx(expected.upper[0], abs=1e-4)
+        assert lower <= expected.lower[0] + 1e-9
+        assert upper >= expected.upper[0] - 1e-9
+
+
+def test_nothing_seen_nothing_known():
+    assert likelihood_ratio_interval([[[0, 0, 0]]], [0, 0, 0], [0, 0, 0], 0.1) == (0.0, 1.0)
+
+
+def test_contains_the_estimate_and_shrinks_with_data():
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        tree = random_tree(rng, int(rng.integers(0, 3)))
+        lower, upper = tree.interval(0.1)
+        arity = np.array([level.shape[1] for level in tree.splits], dtype=np.int64)
+        into = np.concatenate([[0.0], *(level.ravel() for level in tree.splits)])
+        value, variance = smoothed_value(arity, into, tree.plays, tree.rewards)
+        assert 0 <= lower <= upper <= 1
+        assert lower - 0.05 <= value <= upper + 0.05  # smoothing moves the estimate a little when there is little data
+        assert variance > 0
+        more = Tree([100 * level for level in tree.splits], 100 * tree.plays, 100 * tree.rewards)
+        closer = more.interval(0.1)
+        assert closer[1] - closer[0] <= upper - lower + 1e-6
+
+
+def test_flipping_the_rewards_flips_the_interval():
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        tree = random_tree(rng, 2)
+        lower, upper = tree.interval(0.05)
+        flipped = tree.flipped().interval(0.05)
+        assert flipped == pytest.approx((1 - upper, 1 - lower), abs=1e-9)  # n - (n - x) is x but for rounding
+
+
+def test_the_names_of_states_do_not_matter():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        tree = random_tree(rng, 1)
+        order = rng.permutation(tree.splits[0].shape[1])
+        other = Tree([tree.splits[0][:, order]], tree.plays[order], tree.rewards[order])
+        assert other.interval(0.05) == pytest.approx(tree.interval(0.05), abs=2e-5)
+
+
+def test_smoothed_value_by_hand():
+    """One split into three, by the formulas of the delta method with (n_c + 1/2) / (n + m/2)."""
+    counts, n, x = np.array([10.0, 5.0, 0.0]), np.array([4.0, 5.0, 0.0]), np.array([1.0, 4.0, 0.0])
+    p, q = (counts + 0.5) / (15 + 1.5), (x + 0.5) / (n + 1)
+    mean = p @ q
+    variance = (p @ q**2 - mean**2) / 15 + (p**2 * q * (1 - q) / np.maximum(n, 0.5)).sum()
+    found = smoothed_value(np.array([3]), np.concatenate([[15.0], counts]), n, x)
+    assert found == pytest.approx((mean, variance), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("splits", "plays", "rewards", "alpha", "message"),
+    [
+        ([[[1, 2]]], [1, 2, 3], [0, 0, 0], 0.1, "must have 2 entries"),
+        ([[[1, 2], [3, 4]]], [1, 2], [0, 0], 0.1, "must have shape"),
+        ([[[1]]], [1], [0], 0.1, "must have shape"),
+        ([[[1, -2]]], [1, 0], [0, 0], 0.1, "must not be negative"),
+        ([[[1, 2]]], [1, 2], [2, 0], 0.1, "rewards lie between"),
+        ([[[1, 2]]], [2, 2], [0, 0], 0.1, "admits rounds that level 0 does not"),
+        ([[[1, 2]]], [1, 2], [0, 0], 0.0, "alpha must be between 0 and 1"),
+        ([[[1, 2]]], [1, 2], [0, 0], 1.0, "alpha must be between 0 and 1"),
+    ],
+)
+def test_errors(splits, plays, rewards, alpha, message):
+    with pytest.raises(ValueError, match=message):
+        likelihood_ratio_interval(splits, plays, rewards, alpha)

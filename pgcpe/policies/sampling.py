@@ -30,4 +30,4 @@ class ObserveAndTwoCandidates:
     def choose(self, state: PolicyState) -> list[Action]:
         """Return ``do()``, a_l and a_h."""
         candidates = TwoCandidates().choose(state)
-        return [NULL, *candidates] if NULL in state.bandit.costs else candidates
+        return [NULL, *candidates] if NULL in state.bandit.costs else candidates  # costs: of every playable action

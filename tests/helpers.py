@@ -1,0 +1,96 @@
+"""What several tests need: random graphs and networks, exact distributions by enumeration, the small cases."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+from pgmpy.base import DAG
+from pgmpy.factors.discrete import TabularCPD
+from pgmpy.models import DiscreteBayesianNetwork
+
+CASES = Path(__file__).parent / "cases"
+
+
+def case(name: str) -> dict:
+    return json.loads((CASES / f"{name}.json").read_text())
+
+
+def dag(edges, latents=(), nodes=()) -> DAG:
+    graph = DAG()
+    graph.add_nodes_from(nodes)
+    graph.add_edges_from(edges)
+    graph.latents = set(latents)
+    return graph
+
+
+def case_network(content: dict) -> DiscreteBayesianNetwork:
+    """The binary network of a case, with states 0 and 1."""
+    network = DiscreteBayesianNetwork()
+    network.add_nodes_from(content["p_one"])
+    network.add_edges_from(content["edges"])
+    for variable, given in content["p_one"].items():
+        parents = given["parents"]
+        ones = [given["table"][",".join(map(str, key))] for key in itertools.product((0, 1), repeat=len(parents))]
+        network.add_cpds(
+            TabularCPD(
+                variable,
+                2,
+                [[1 - p for p in ones], ones],
+                evidence=parents,
+                evidence_card=[2] * len(parents),
+                state_names={v: [0, 1] for v in (variable, *parents)},
+            )
+        )
+    network.latents = set(content["latents"])
+    return network
+
+
+def random_dag(rng: np.random.Generator, observed: int, latents: int, density: float) -> DAG:
+    """A random DAG; each latent causes two observed variables."""
+    names = [f"V{i}" for i in range(observed)]
+    edges = [(a, b) for a, b in itertools.combinations(names, 2) if rng.random() < density]
+    hidden = [f"U{i}" for i in range(latents)]
+    for u in hidden:
+        edges += [(u, v) for v in rng.choice(names, 2, replace=False)]
+    return dag([(str(a), str(b)) for a, b in edges], hidden, [*names, *hidden])
+
+
+def random_tables(
+    rng: np.random.Generator, graph: nx.DiGraph, most: int = 3
+) -> dict[str, tuple[list[str], np.ndarray]]:
+    """Random tables with two to `most` states: variable -> (parents, array with the variable itself last)."""
+    card = {v: int(rng.integers(2, most + 1)) for v in graph}
+    tables = {}
+    for v in graph:
+        parents = list(graph.predecessors(v))
+        tables[v] = parents, rng.dirichlet(np.ones(card[v]), size=tuple(card[p] for p in parents))
+    return tables
+
+
+def joint(tables: dict[str, tuple[list[str], np.ndarray]], setting: dict[str, int] | None = None) -> np.ndarray:
+    """The joint distribution, axes in the order of `tables`, by truncated factorisation under do(setting)."""
+    order = list(tables)
+    product = np.ones([tables[v][1].shape[-1] for v in order])
+    for v, (parents, values) in tables.items():
+        if setting and v in setting:
+            values, parents = np.eye(values.shape[-1])[setting[v]], []
+        axes = [order.index(p) for p in (*parents, v)]
+        rank = np.argsort(axes)
+        product = product * np.expand_dims(values.transpose(rank), [i for i in range(len(order)) if i not in axes])
+    return product
+
+
+def is_separated(graph: nx.DiGraph, x: str, y: str, given: set[str]) -> bool:
+    """d-separation by the moral graph of the ancestors, written for the tests alone."""
+    closed = {x, y, *given}
+    ancestral = nx.DiGraph(graph.subgraph(closed.union(*(nx.ancestors(graph, v) for v in closed))))
+    moral = nx.Graph(ancestral.edges)
+    moral.add_nodes_from(ancestral)
+    for v in ancestral:
+        moral.add_edges_from(itertools.combinations(ancestral.predecessors(v), 2))
+    moral.remove_nodes_from(given)
+    return not nx.has_path(moral, x, y)
