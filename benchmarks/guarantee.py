@@ -144,8 +144,8 @@ def markdown(rows: pd.DataFrame) -> str:
         cells = []
         for policy in policies:
             mine = rows[(rows["instance"] == instance) & (rows["policy"] == policy)]
-            cells.append(f"{summed.loc[(instance, policy)]['plays median']:,} ({int(mine['wrong'].sum())} wrong)")
-        lines.append(f"| {instance} | {first['arms']} | {first['epsilon']:g} | " + " | ".join(cells) + " |")
+            cells.append(f"{int(summed.loc[(instance, policy), 'plays median']):,} ({int(mine['wrong'].sum())} wrong)")
+        lines.append(f"| {instance} | {int(first['arms'])} | {first['epsilon']:g} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

@@ -98,9 +98,17 @@ def _bif_states(variable: str, kinds: list[list[str]]) -> tuple[str, ...]:
 
 
 def _names(text: str, count: int) -> list[str]:
-    """Split a list of names at its commas, or at its blanks where that gives the number awaited."""
+    """Split a list of names at its commas.
+
+    Where that does not give the number awaited: at commas before a blank (a name may be ``[5,10)``), or at blanks if
+    there is no comma at all.
+    """
     names = [quoted or bare.strip() for quoted, bare in re.findall(r'"([^"]*)"|([^,"]*[^,"\s][^,"]*)', text)]
-    return text.split() if len(names) != count and len(text.split()) == count else names
+    if text.strip() and len(names) != count and '"' not in text:
+        for other in (re.split(r",\s+", text.strip()), [] if "," in text else text.split()):
+            if len(other) == count:
+                return other
+    return names
 
 
 def _bif_values(
@@ -161,15 +169,22 @@ def parse_xmlbif(text: str) -> tuple[dict[str, tuple[str, ...]], dict[str, Table
         """Return the texts of the elements of a tag."""
         return [(child.text or "").strip() for child in element.iter(tag)]
 
+    def name(element: ElementTree.Element, tag: str) -> str:
+        """Return the one variable that an element names by a tag."""
+        names = words(element, tag)
+        if len(names) != 1:
+            raise ValueError(f"<{element.tag}> must have one <{tag}>, but has {', '.join(names) or 'none'}")
+        return names[0]
+
     states: dict[str, tuple[str, ...]] = {}
     for element in root.iter("VARIABLE"):
-        (variable,) = words(element, "NAME") or [""]
-        _declare(states, variable, tuple(words(element, "OUTCOME")))
+        _declare(states, name(element, "NAME"), tuple(words(element, "OUTCOME")))
     tables: dict[str, Table] = {}
     for element in root.iter("DEFINITION"):
-        (variable,) = words(element, "FOR") or [""]
         numbers = " ".join("".join(table.itertext()) for table in element.iter("TABLE"))
-        _add_table(states, tables, variable, words(element, "GIVEN"), partial(_xmlbif_values, states, numbers))
+        _add_table(
+            states, tables, name(element, "FOR"), words(element, "GIVEN"), partial(_xmlbif_values, states, numbers)
+        )
     return states, tables
 
 
@@ -182,8 +197,10 @@ def _xmlbif_values(states: Names, text: str, variable: str, parents: list[str]) 
 def _declare(states: dict[str, tuple[str, ...]], variable: str, names: tuple[str, ...]) -> None:
     if variable in states:
         raise ValueError(f"{variable} is declared twice")
+    if not variable:
+        raise ValueError("a variable must have a name, but one has none")
     if not names or len(set(names)) != len(names) or "" in names:
-        raise ValueError(f"{variable or 'a variable without a name'} must have distinct states, but has {list(names)}")
+        raise ValueError(f"{variable} must have distinct states, but has {list(names)}")
     states[variable] = names
 
 

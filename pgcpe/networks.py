@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import importlib
 import warnings
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -189,21 +190,25 @@ def _read(name_or_path: str | Path) -> tuple[str, str]:
     if isinstance(name_or_path, str) and ("{" in name_or_path or name_or_path.lstrip().startswith("<")):
         return "<text>", name_or_path.removeprefix("\ufeff")
     path = Path(name_or_path)
-    if path.is_file():
+    try:
+        found = path.is_file()
+    except OSError:  # no name of a file at all
+        found = False
+    if found:
         raw = path.read_bytes()
     elif str(name_or_path) in shipped_networks():
         path = Path(f"{name_or_path}.bif.gz")
         raw = (resources.files("pgmpy") / "utils" / "example_models" / path.name).read_bytes()
     else:
         raise FileNotFoundError(
-            f"there is no file {str(path)!r}, and pgmpy ships no network of that name; it ships "
+            f"there is no file {str(name_or_path)[:200]!r}, and pgmpy ships no network of that name; it ships "
             + ", ".join(shipped_networks())
         )
     try:
         return path.name, (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path.name}: the file must be in UTF-8, but {error.reason} at byte {error.start}") from None
-    except (EOFError, OSError) as error:
+    except (EOFError, OSError, zlib.error) as error:
         raise ValueError(f"{path.name}: the compressed file cannot be unpacked: {error}") from None
 
 

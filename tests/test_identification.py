@@ -1,6 +1,7 @@
 """Identification against brute force over all sequences, and against exact distributions."""
 
 import itertools
+import re
 
 import networkx as nx
 import numpy as np
@@ -259,3 +260,222 @@ def test_errors_of_sequences():
         is_admissible_sequence(graph, [("X", ["Q"])], "Y")
     with pytest.raises(ValueError, match="must be variables of the graph"):
         equal_effect(graph, do(Q=1), "Y")
+
+
+# ----------------------------------------------------------------------------------- the definition, taken at its word
+
+
+def test_is_admissible_sequence_is_the_definition():
+    """On random sequences, most of them wrong: any order, any part of the variables, latents and the outcome too."""
+    rng = np.random.default_rng(8)
+    counts = [0, 0]
+    for graph, treatments, outcome in random_questions(9, 400):
+        usable = set(graph) - graph.latents - {outcome}
+        for _ in range(3):
+            order = [str(x) for x in rng.permutation(treatments)]
+            parts = [{v for v in graph if rng.random() < 0.2 and v not in treatments} for _ in order]
+            right = admissible_by_definition(graph, order, [z & usable for z in parts], outcome)
+            right = right and all(z <= usable for z in parts)
+            assert is_admissible_sequence(graph, zip(order, parts, strict=True), outcome) == right
+            counts[right] += 1
+    assert min(counts) > 100
+
+
+def test_the_definition_as_printed_accepts_a_wrong_formula():
+    """V0 -> V1 -> V2 -> V3 -> V4, V0 -> Y: no treatment changes Y, but the formula in the order V3, V1 says so."""
+    graph = dag([("V0", "V1"), ("V1", "V2"), ("V2", "V3"), ("V3", "V4"), ("V0", "Y")])
+    tables = random_tables(np.random.default_rng(0), graph)
+    order, passive, setting = list(tables), joint(tables), {"V1": 0, "V3": 1}
+    y = np.linspace(0, 1, tables["Y"][1].shape[-1])
+    truth = formula(passive, order, [], {}, "Y", y)
+    printed = [("V3", frozenset()), ("V1", frozenset({"V0"}))]
+    for i, (x, _) in enumerate(printed):  # conditions (1) and (2) as printed do hold
+        later = [v for v, _ in printed[i + 1 :]]
+        given = {v for v, _ in printed[:i]}.union(*(z for _, z in printed[: i + 1]))
+        assert is_separated(mutilated(graph, under=[x], over=later), x, "Y", given)
+    assert not is_admissible_sequence(graph, printed, "Y")
+    assert abs(formula(passive, order, printed, setting, "Y", y) - truth) > 1e-3
+    topological = [("V1", frozenset({"V0"})), ("V3", frozenset())]
+    assert is_admissible_sequence(graph, topological, "Y")
+    assert formula(passive, order, topological, setting, "Y", y) == pytest.approx(truth, abs=1e-12)
+
+
+def hidden_anywhere(rng, n, density=0.45):
+    """A random DAG whose latent variables are not only roots, and may be causes of each other."""
+    names = [f"V{i}" for i in range(n)]
+    edges = [(a, b) for a, b in itertools.combinations(names, 2) if rng.random() < density]
+    return dag(edges, map(str, rng.choice(names[:-1], int(rng.integers(1, 3)), replace=False)), names)
+
+
+def test_hidden_variables_may_stand_anywhere():
+    rng = np.random.default_rng(10)
+    answers = [0, 0]
+    for _ in range(150):
+        graph = hidden_anywhere(rng, int(rng.integers(5, 8)))
+        *others, outcome = (v for v in graph if v not in graph.latents)
+        treatments = [str(v) for v in rng.choice(others, int(rng.integers(1, 3)), replace=False)]
+        fewest = fewest_by_brute_force(graph, treatments, outcome)
+        found = admissible_sequence(graph, treatments, outcome)
+        assert (None if found is None else sum(len(z) for _, z in found)) == fewest
+        answers[fewest is None] += 1
+        if found is not None:
+            assert is_admissible_sequence(graph, found, outcome)
+            tables = random_tables(rng, graph)
+            y, setting = np.linspace(0, 1, tables[outcome][1].shape[-1]), dict.fromkeys(treatments, 1)
+            truth = joint(tables, setting).sum(axis=tuple(i for i, v in enumerate(tables) if v != outcome)) @ y
+            value = formula(joint(tables), list(tables), found, setting, outcome, y)
+            assert value == pytest.approx(float(truth), abs=1e-9)
+    assert min(answers) > 20
+
+
+def test_the_answer_does_not_depend_on_how_the_question_is_written():
+    rng = np.random.default_rng(12)
+    for graph, treatments, outcome in random_questions(13, 60):
+        found = admissible_sequence(graph, treatments, outcome)
+        again = dag(
+            map(tuple, rng.permutation(list(graph.edges))), graph.latents, map(str, rng.permutation(list(graph)))
+        )
+        assert admissible_sequence(again, treatments[::-1], outcome) == found
+        assert admissible_sequence(graph, Action(dict.fromkeys(treatments, 0)), outcome) == found
+    assert admissible_sequence(dag([("X", "Y")]), "X", "Y") == [("X", frozenset())]
+    assert admissible_sequence(dag([("X", "Y")]), [], "Y") == []
+
+
+def test_number_of_cells():
+    """Z_1 = {A, B}, Z_2 = {C}: 2 + 4 + 8 prefixes; with three states of B 2 + 6 + 12."""
+    sequence = [("X", frozenset({"A", "B"})), ("W", frozenset({"C"}))]
+    assert number_of_cells([]) == number_of_cells([("X", frozenset())]) == 0
+    assert number_of_cells(sequence) == 14
+    assert number_of_cells(sequence, {"A": (0, 1), "B": (0, 1, 2), "C": (0, 1)}) == 20
+
+
+def test_equal_effect_by_the_paths():
+    """A treatment stays iff a directed path leads from it to the outcome past all other treatments."""
+    for graph, treatments, outcome in random_questions(14, 150):
+        stays = set()
+        for x in treatments:
+            past = graph.subgraph(set(graph) - (set(treatments) - {x}))
+            if any(nx.all_simple_paths(nx.DiGraph(past), x, outcome)):
+                stays.add(x)
+        action = Action(dict.fromkeys(treatments, "s"))
+        assert equal_effect(graph, action, outcome) == Action(dict.fromkeys(stays, "s"))
+        assert equal_effect(graph, equal_effect(graph, action, outcome), outcome) == Action(dict.fromkeys(stays, "s"))
+
+
+# ----------------------------------------------------------------------------------------------- why, taken at its word
+
+
+def is_open(graph, path, given) -> bool:
+    """Whether a path, written with its arrows, is in the graph and d-connects its ends."""
+    nodes, arrows = path.split()[::2], path.split()[1::2]
+    in_graph = all(
+        graph.has_edge(*((a, b) if arrow == "->" else (b, a)))
+        for a, arrow, b in zip(nodes, arrows, nodes[1:], strict=False)
+    )
+    through = (
+        bool(given & (nx.descendants(graph, v) | {v})) if arrows[i : i + 2] == ["->", "<-"] else v not in given
+        for i, v in enumerate(nodes[1:-1])
+    )
+    return in_graph and len(set(nodes)) == len(nodes) and all(through)
+
+
+def drawn(graph, nodes) -> str:
+    text = nodes[0]
+    for a, b in itertools.pairwise(nodes):
+        text += f" {'->' if graph.has_edge(a, b) else '<-'} {b}"
+    return text
+
+
+def test_no_open_path_is_shorter_than_the_connecting_path():
+    """Against all paths of the skeleton, one by one."""
+    rng = np.random.default_rng(15)
+    counts = [0, 0]
+    for _ in range(200):
+        graph = hidden_anywhere(rng, int(rng.integers(4, 8)))
+        x, y, *rest = (str(v) for v in rng.permutation(list(graph)))
+        given = set(rest[: int(rng.integers(0, 4))])
+        skeleton = nx.Graph(graph.edges)
+        skeleton.add_nodes_from(graph)
+        paths = [drawn(graph, nodes) for nodes in nx.all_simple_paths(skeleton, x, y)]
+        lengths = [len(path.split()) for path in paths if is_open(graph, path, given)]
+        found = connecting_path(graph, x, y, given)
+        assert bool(found) == bool(lengths) == (not nx.is_d_separator(graph, x, y, given))
+        counts[bool(found)] += 1
+        if found:
+            assert is_open(graph, found, given)
+            assert len(found.split()) == min(lengths)
+    assert min(counts) > 30
+
+
+def test_the_path_in_the_way_stays_open_in_the_graph_of_its_step():
+    """The words name the path and what is given; no part of what may be conditioned on closes the way."""
+    seen = 0
+    for graph, treatments, outcome in random_questions(16, 200):
+        why = explain(graph, treatments, outcome)
+        assert why.sequence == admissible_sequence(graph, treatments, outcome)
+        if why.sequence is not None:
+            continue
+        seen += 1
+        path, names = re.search(r"sequence: (.*) stays open given (.*), the most", str(why)).groups()
+        assert path == why.path
+        x, given = path.split()[0], set() if names == "nothing" else set(names.split(", "))
+        later = set(treatments) - given - {x}
+        cut = mutilated(graph, under=[x], over=later)
+        assert not given & (graph.latents | {outcome})
+        assert not given & set().union(*({v} | nx.descendants(graph, v) for v in {x} | later))
+        assert is_open(cut, path, given)
+        before = set(treatments) & given
+        for n in range(len(given - before) + 1):
+            for some in itertools.combinations(given - before, n):
+                assert not is_separated(cut, x, outcome, before | set(some))
+    assert seen > 50
+
+
+def test_words_and_latex_of_a_sequence():
+    network = case_network(case("sequential_treatments"))
+    why = explain(network, ["A2", "A1"], "Y")
+    assert why.words == "E[Y | do(A1, A2)] is the mean of E[Y | C1, A1, C2, A2] over P(C1) P(C2 | C1, A1)."
+    assert why.latex == (
+        r"E[\mathrm{Y} \mid do(a_{1}, a_{2})] = \sum_{c_{1}, c_{2}} "
+        r"E[\mathrm{Y} \mid c_{1}, a_{1}, c_{2}, a_{2}] P(c_{1}) P(c_{2} \mid c_{1}, a_{1})"
+    )
+    assert str(why) == f"{why.words}\n{why.latex}"
+    front = explain(case_network(case("front_door")), ["smoker"], "cancer")
+    assert front.path == "smoker <- U -> cancer"
+    assert str(front) == front.words
+    assert explain(network, [], "Y").words.startswith("E[Y | do()] = E[Y]")
+
+
+def test_latex_can_be_set():
+    mathtext = pytest.importorskip("matplotlib.mathtext")
+    parser = mathtext.MathTextParser("path")
+    for x, z, y in [
+        ("X", "Z", "Y"),
+        ("X_1", "Z12", "Y"),
+        ("light-on", "a_b_c", "V 3"),
+        ("12", "X10_2", "_"),
+        ("Ä", "ß", "ü"),
+    ]:
+        why = explain(dag([(z, x), (z, y), (x, y)]), [x], y)
+        parser.parse(f"${why.latex}$")
+
+
+def test_latex_tells_names_apart_that_differ_in_case():
+    """The sum over x must not bind the treatment X."""
+    why = explain(dag([("x", "X"), ("x", "Y"), ("X", "Y")]), ["X"], "Y")
+    bound, conditioned = re.search(r"sum_{(.*)} E\[.* \\mid (.*)\]", why.latex).groups()
+    assert len(set(conditioned.split(", "))) == 2
+    assert bound in conditioned.split(", ")
+
+
+def test_errors_of_the_other_questions():
+    graph = dag([("X", "Y"), ("U", "X"), ("U", "Y")], {"U"})
+    for name, message in (
+        ("Q", "must be variables of the graph, but got Q"),
+        ("U", "latent"),
+        ("Y", "not be a treatment"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            equal_effect(graph, do({name: 1}), "Y")
+        with pytest.raises(ValueError, match=message):
+            is_admissible_sequence(graph, [(name, [])], "Y")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from helpers import case, dag, is_separated, joint, random_dag, random_tables
 
-from pgcpe import is_admissible_sequence
+from pgcpe import admissible_sequence, is_admissible_sequence
 from pgcpe.special_cases import adjustment_set, causal_tree_sequence, is_adjustment_set, parents_sequence
 
 GRAPHS = case("graphs")
@@ -124,3 +124,198 @@ def test_errors():
             ask(graph, ["Y"], "Y")
     with pytest.raises(ValueError, match="adjusted variables must be"):
         is_adjustment_set(graph, ["X"], "Y", ["Q"])
+
+
+# ------------------------------------------------------------------------------------------ against exact distributions
+
+
+def effect_of(tables, setting, outcome):
+    others = tuple(i for i, v in enumerate(tables) if v != outcome)
+    return joint(tables, setting).sum(axis=others)
+
+
+def settings_of(tables, treatments):
+    for codes in itertools.product(*(range(tables[x][1].shape[-1]) for x in treatments)):
+        yield dict(zip(treatments, codes, strict=True))
+
+
+def by_sequence(passive, order, sequence, setting, outcome):
+    """Eq. (4) on the exact joint distribution, as an array over the outcome: weights are multiplied up step by step."""
+    adjusted_for = [v for _, z in sequence for v in sorted(z)]
+    total = np.zeros(passive.shape[order.index(outcome)])
+    for codes in itertools.product(*(range(passive.shape[order.index(v)]) for v in adjusted_for)):
+        z, known, weight = dict(zip(adjusted_for, codes, strict=True)), {}, 1.0
+        for x, zs in sequence:
+            before = passive[tuple(known.get(v, slice(None)) for v in order)].sum()
+            known |= {v: z[v] for v in zs}
+            weight *= passive[tuple(known.get(v, slice(None)) for v in order)].sum() / before
+            known[x] = setting[x]
+        left = [v for v in order if v not in known]
+        cell = passive[tuple(known.get(v, slice(None)) for v in order)]
+        cell = cell.sum(axis=tuple(i for i, v in enumerate(left) if v != outcome))
+        total += weight * cell / cell.sum()
+    return total
+
+
+def random_question(rng, hidden):
+    observed = int(rng.integers(4, 6))
+    graph = random_dag(rng, observed, hidden, 0.5)
+    names = [f"V{i}" for i in range(observed)]
+    outcome = names[-1] if rng.random() < 0.8 else names[-2]
+    pool = [v for v in names if v != outcome]
+    return graph, [str(v) for v in rng.choice(pool, int(rng.integers(1, 3)), replace=False)], outcome
+
+
+def test_a_set_adjusts_iff_it_is_right_for_every_setting():
+    """Soundness and completeness of the criterion: random tables meet an accidental equality with probability zero."""
+    rng = np.random.default_rng(2)
+    counts = [0, 0]
+    for _ in range(150):
+        graph, treatments, outcome = random_question(rng, int(rng.integers(0, 3)))
+        tables = random_tables(rng, graph)
+        order, passive = list(tables), joint(tables)
+        truths = [(setting, effect_of(tables, setting, outcome)) for setting in settings_of(tables, treatments)]
+        rest = [v for v in graph if v not in graph.latents and v != outcome and v not in treatments]
+        right = set()
+        for size in range(len(rest) + 1):
+            for z in itertools.combinations(rest, size):
+                errors = (abs(adjusted(passive, order, z, s, outcome) - truth).max() for s, truth in truths)
+                if max(errors) < 1e-9:
+                    right.add(frozenset(z))
+                assert is_adjustment_set(graph, treatments, outcome, z) == (frozenset(z) in right)
+                counts[frozenset(z) in right] += 1
+        found = adjustment_set(graph, treatments, outcome)
+        assert (found is None) == (not right)
+        if found is not None:  # minimal: no part of it will do
+            assert not any(found > z for z in right)
+    assert min(counts) > 200
+
+
+def test_latents_the_outcome_and_treatments_never_adjust():
+    graph = dag([("Z", "X"), ("Z", "Y"), ("X", "Y"), ("U", "X"), ("U", "Z")], {"U"})
+    assert adjustment_set(graph, ["X"], "Y") == {"Z"}
+    for wrong in ("U", "Y", "X"):
+        assert not is_adjustment_set(graph, ["X"], "Y", ["Z", wrong])
+    assert adjustment_set(graph, [], "Y") == frozenset()
+    assert is_adjustment_set(graph, [], "Y", ["Z"])
+
+
+def test_an_adjustment_set_makes_a_sequence_but_not_the_reverse():
+    """An adjustment set of nondescendants can be conditioned on first; dowhy 216 has a sequence and no such set."""
+    rng = np.random.default_rng(3)
+    for _ in range(150):
+        graph, treatments, outcome = random_question(rng, int(rng.integers(0, 3)))
+        found = adjustment_set(graph, treatments, outcome)
+        below = set().union(*(nx.descendants(graph, x) for x in treatments))
+        if found is not None and not found & below:
+            assert admissible_sequence(graph, treatments, outcome) is not None
+    entry = next(entry for entry in GRAPHS["adjustment"] if "admissible" in entry)
+    graph = dag(entry["edges"], entry["latents"])
+    assert adjustment_set(graph, entry["treatments"], entry["outcome"]) is None
+    assert admissible_sequence(graph, entry["treatments"], entry["outcome"]) is not None
+
+
+def test_the_formula_of_the_parents_is_exact():
+    """Theorem 5: right for every setting, and None exactly where the outcome is a parent of a treatment."""
+    rng = np.random.default_rng(4)
+    answers = [0, 0]
+    for _ in range(120):
+        graph, treatments, outcome = random_question(rng, 0)
+        sequence = parents_sequence(graph, treatments, outcome)
+        assert (sequence is None) == any(graph.has_edge(outcome, x) for x in treatments)
+        answers[sequence is None] += 1
+        if sequence is None:
+            continue
+        used = [v for _, z in sequence for v in z]
+        assert len(used) == len(set(used))
+        parents = set().union(*(graph.predecessors(x) for x in treatments))
+        assert {*used} | {*treatments} == parents | {*treatments}
+        tables = random_tables(rng, graph)
+        for setting in settings_of(tables, treatments):
+            value = by_sequence(joint(tables), list(tables), sequence, setting, outcome)
+            assert value == pytest.approx(effect_of(tables, setting, outcome), abs=1e-9)
+    assert min(answers) > 5
+
+
+# --------------------------------------------------------------------------------------------------------- causal trees
+
+
+def test_the_example_of_the_figure():
+    """Appendix A, do(X3, X4, X8): Z = {X1, X2}, {}, {X7}. The figure is not in the source; both trees fit its text."""
+    three_layers = [("X1", "X2"), ("X1", "X3"), ("X3", "X4"), ("X4", "X7"), ("X4", "X8"), ("X8", "Y")]
+    two_layers = [("X1", "X2"), ("X1", "X3"), ("X1", "X4"), ("X2", "X7"), ("X4", "X8"), ("X8", "Y")]
+    wanted = [("X3", {"X1", "X2"}), ("X4", set()), ("X8", {"X7"})]
+    for tree in (three_layers, two_layers):
+        confounders = [("U1", "X2"), ("U1", "X3"), ("U2", "X7"), ("U2", "X8")]
+        graph = dag([*tree, ("X2", "X5"), *confounders], {"U1", "U2"})
+        assert causal_tree_sequence(graph, ["X8", "X3", "X4"], "Y") == wanted
+        assert is_admissible_sequence(graph, wanted, "Y")
+
+
+def random_tree(rng, n):
+    """A random directed tree with confounders within its layers."""
+    names = [f"V{i}" for i in range(n)]
+    edges = [(names[int(rng.integers(max(0, i - 3), i))], names[i]) for i in range(1, n)]
+    layer = nx.single_source_shortest_path_length(nx.DiGraph(edges), names[0])
+    pairs = [pair for pair in itertools.combinations(names, 2) if layer[pair[0]] == layer[pair[1]]]
+    chosen = [pair for pair in pairs if rng.random() < 0.5][:3]
+    hidden = [f"U{i}" for i in range(len(chosen))]
+    edges += [(u, v) for u, pair in zip(hidden, chosen, strict=True) for v in pair]
+    return dag(edges, hidden, names)
+
+
+def test_causal_trees():
+    """The sequence is admissible unless it holds the outcome, and its formula is exact."""
+    rng = np.random.default_rng(5)
+    answers = [0, 0]
+    for _ in range(150):
+        graph = random_tree(rng, int(rng.integers(4, 8)))
+        observed = [v for v in graph if v not in graph.latents]
+        outcome, *pool = (str(v) for v in rng.permutation(observed[1:]))
+        treatments = pool[: int(rng.integers(1, 4))]
+        sequence = causal_tree_sequence(graph, treatments, outcome)
+        answers[sequence is None] += 1
+        if sequence is None:
+            component = nx.Graph([(a, b) for u in graph.latents for a, b in [graph.successors(u)]])
+            component.add_nodes_from(observed)
+            reached = set().union(*(nx.node_connected_component(component, x) for x in treatments))
+            assert outcome in reached.union(*(graph.predecessors(v) for v in reached))
+            continue
+        assert sorted(x for x, _ in sequence) == sorted(treatments)
+        assert is_admissible_sequence(graph, sequence, outcome)
+        assert admissible_sequence(graph, treatments, outcome) is not None
+        if len(graph) <= 8:
+            tables = random_tables(rng, graph)
+            setting = dict.fromkeys(treatments, 1)
+            value = by_sequence(joint(tables), list(tables), sequence, setting, outcome)
+            assert value == pytest.approx(effect_of(tables, setting, outcome), abs=1e-9)
+    assert min(answers) > 20
+
+
+@pytest.mark.parametrize(
+    ("edges", "latents", "message"),
+    [
+        ([("A", "B"), ("A", "C"), ("B", "Y"), ("C", "Y")], "", "must form a directed tree"),
+        ([("B", "A"), ("Y", "A")], "", "must form a directed tree"),
+        ([("A", "B"), ("C", "Y")], "", "must form a directed tree"),
+        ([("A", "B"), ("B", "Y"), ("U", "A"), ("U", "B")], "U", "two variables of one layer, but U causes"),
+        ([("A", "B"), ("A", "C"), ("A", "Y"), ("U", "B"), ("U", "C"), ("U", "Y")], "U", "two variables of one layer"),
+        ([("A", "B"), ("A", "Y"), ("U", "B")], "U", "two variables of one layer"),
+        ([("A", "B"), ("A", "Y"), ("A", "U"), ("U", "B"), ("U", "Y")], "U", "two variables of one layer"),
+        ([("A", "B"), ("A", "Y"), ("U", "W"), ("W", "B"), ("W", "Y")], "UW", "two variables of one layer"),
+    ],
+)
+def test_what_is_no_causal_tree(edges, latents, message):
+    with pytest.raises(ValueError, match=message):
+        causal_tree_sequence(dag(edges, latents), ["B"], "Y")
+
+
+def test_errors_for_latents():
+    graph = dag([("X", "Y"), ("U", "X"), ("U", "Y")], {"U"})
+    for ask in (adjustment_set, parents_sequence, causal_tree_sequence):
+        for treatments, outcome in ((["U"], "Y"), (["X"], "U")):
+            with pytest.raises(ValueError, match="must be observed, but U is latent"):
+                ask(graph, treatments, outcome)
+    for treatments, outcome, message in ((["Q"], "Y", "variables of the graph"), (["Y"], "Y", "not be a treatment")):
+        with pytest.raises(ValueError, match=message):
+            is_adjustment_set(graph, treatments, outcome, [])
