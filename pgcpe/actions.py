@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -18,7 +19,8 @@ from pgcpe.networks import State, find_state, latents_of, states_of
 __all__ = ["Action", "do", "interventions"]
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*([eE][-+]?\d+)?|\.\d+([eE][-+]?\d+)?|inf|nan)")
-ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^="]*?)\s*=\s*("(?:[^"\\]|\\.)*"|[^,"]*?)\s*(,|$)')
+QUOTED = r'\s*"(?:[^"\\]|\\.)*"\s*'
+ITEM = re.compile(rf'({QUOTED}|[^=",]*)=({QUOTED}|[^,"]*)(,|$)', re.DOTALL)
 MOST_ARMS = 1_000_000
 
 
@@ -97,6 +99,8 @@ class Action(Mapping[str, State]):
         ValueError
             If `text` is no action, or sets a variable twice.
         """
+        if not isinstance(text, str):
+            raise TypeError(f"an action must be read from a string, but got {text!r}")
         match = re.fullmatch(r"\s*do\((.*)\)\s*", text, re.DOTALL)
         if not match:
             raise ValueError(f"an action must be written like 'do(X1=1, X2=yes)', but got {text!r}")
@@ -104,12 +108,12 @@ class Action(Mapping[str, State]):
         rest = match[1].strip()
         while rest:
             item = ITEM.match(rest)
-            if not item or item[1] == "" or (item[3] == "," and not rest[item.end() :].strip()):
+            if not item or not item[1].strip() or (item[3] == "," and not rest[item.end() :].strip()):
                 raise ValueError(f"an action must be written like 'do(X1=1, X2=yes)', but got {text!r}")
-            variable = str(_unquote(item[1], numbers=False))
+            variable = str(_unquote(item[1].strip(), numbers=False))
             if variable in settings:
                 raise ValueError(f"{text!r} sets {variable} twice")
-            settings[variable] = _unquote(item[2])
+            settings[variable] = _unquote(item[2].strip())
             rest = rest[item.end() :]
         return cls(settings)
 
@@ -173,24 +177,27 @@ def interventions(
     >>> interventions(DAG([("X1", "X2"), ("X2", "Y")]), reward="Y", size=1, values=[1])
     [do(), do(X1=1), do(X2=1)]
     """
-    if reward not in graph:
-        raise ValueError(f"reward must be a variable of the graph, but got {reward!r}")
     hidden = latents_of(graph)
+    if reward not in graph or reward in hidden:
+        raise ValueError(f"reward must be a variable of the graph that is observed, but got {reward!r}")
     allowed = [v for v in graph.nodes if v != reward and v not in hidden]
     if variables is not None:
         chosen = {variables} if isinstance(variables, str) else set(variables)
         if wrong := sorted(map(str, chosen - set(allowed))):
-            raise ValueError(f"variables must be observed variables other than the reward, but got {', '.join(wrong)}")
+            raise ValueError(
+                f"variables must be observed variables other than the reward, but got {', '.join(wrong)}; "
+                f"there are {', '.join(allowed)}"
+            )
         allowed = [v for v in allowed if v in chosen]
     if size is not None and max_size is not None:
         raise ValueError(f"give size or max_size, but got size={size} and max_size={max_size}")
-    largest = size if size is not None else max_size if max_size is not None else 1
+    largest = operator.index(size if size is not None else max_size if max_size is not None else 1)
     if not 0 <= largest <= len(allowed):
         raise ValueError(f"size must be between 0 and {len(allowed)}, the number of variables, but got {largest}")
     options = _options(allowed, states_of(graph, states), values)
     sizes = range(1, largest + 1) if size is None else [largest] * (largest > 0)
-    if (count := _count([len(options[v]) for v in allowed], sizes)) > MOST_ARMS:
-        raise ValueError(f"there are {count:.3g} such interventions: restrict variables, values or the size")
+    if _count([len(options[v]) for v in allowed], sizes) > MOST_ARMS:
+        raise ValueError(f"there are over {MOST_ARMS:,} such interventions: restrict variables, values or the size")
     actions = [do()] if null or size == 0 else []
     for n in sizes:
         for chosen_variables in itertools.combinations(allowed, n):
@@ -209,7 +216,9 @@ def _options(allowed: list[str], states: dict[str, tuple[State, ...]], values: A
         if wrong := sorted(map(str, set(values) - set(allowed))):
             raise ValueError(f"values names {', '.join(wrong)}, which may not be set")
     else:
-        values = dict.fromkeys(allowed, values)
+        values = dict.fromkeys(allowed, tuple(values))
+    if empty := sorted(v for v, some in values.items() if len(some) == 0):
+        raise ValueError(f"values must name at least one state, but names none for {', '.join(empty)}")
     return {
         v: tuple(dict.fromkeys(states[v][find_state(states[v], s, v)] for s in values[v])) if v in values else states[v]
         for v in allowed

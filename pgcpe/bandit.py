@@ -8,13 +8,22 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 from numba import njit
 from numpy.typing import NDArray
 
 from pgcpe.actions import Action
 from pgcpe.identification import AdmissibleSteps, admissible_sequence, equal_effect
 from pgcpe.networks import State, find_state, latents_of, states_of, structure_of
-from pgcpe.samples import Coding, ForcedCodes, Samples, SamplesBuffer, as_frame, distinct_actions
+from pgcpe.samples import (
+    Coding,
+    ForcedCodes,
+    Samples,
+    SamplesBuffer,
+    actions_of_rows,
+    as_frame,
+    distinct_actions,
+)
 
 __all__ = ["CausalBandit"]
 
@@ -97,7 +106,10 @@ class CausalBandit:
         self.graph = structure_of(graph)
         self.states = states_of(graph, states)
         if reward not in graph or reward in latents_of(graph):
-            raise ValueError(f"reward must be an observed variable of the graph, but got {reward!r}")
+            raise ValueError(
+                f"reward must be an observed variable of the graph, but got {reward!r}; "
+                f"there are {', '.join(v for v in graph if v not in latents_of(graph))}"
+            )
         self.reward = reward
         self._latents = latents_of(graph)
         self.observed = tuple(v for v in self.graph.nodes if v not in self._latents)
@@ -131,16 +143,18 @@ class CausalBandit:
 
     # ------------------------------------------------------------------------------------------------------ actions
 
-    def action(self, action: Action) -> Action:
-        """Return the action with the network's states: ``do(X=1)`` finds the state ``"1"``.
+    def action(self, action: Action | str) -> Action:
+        """Return the action with the network's states: ``do(X=1)`` finds the state ``"1"``; text is parsed.
 
         Raises
         ------
         TypeError
-            If it is no `Action`.
+            If it is neither an `Action` nor text.
         ValueError
             If it sets an unknown variable, a latent one or the reward, or a value is no state.
         """
+        if isinstance(action, str):
+            action = Action.parse(action)
         if not isinstance(action, Action):
             raise TypeError(f"an action must be written do(X=1), but got {action!r}")
         if action not in self._resolved:
@@ -239,32 +253,57 @@ class CausalBandit:
             codes = self._columns(samples)
         else:
             frame = as_frame(samples)
-            given = self.action(actions) if isinstance(actions, Action) else [self.action(a) for a in actions]
-            distinct, which = distinct_actions(given, len(frame))
-            wanted = dict(zip(self.coding.variables, self.coding.states, strict=True))
-            codes = Samples.from_frame(frame, wanted, Action()).codes
+            distinct, which = self._actions_told(actions, frame)
+            codes = self._coded(frame, distinct, which)
         rows = self._forced.rows(distinct)
         if (wrong := _first_contradiction(codes, self._cardinalities, self._forced.table, rows, which)) >= 0:
             row, column = divmod(wrong, codes.shape[1])
             if not 0 <= codes[row, column] < self._cardinalities[column]:
                 raise ValueError(f"row {row} has the code {codes[row, column]} for {self.coding.variables[column]}")
-            value = self.coding.states[column][codes[row, column]]
-            raise ValueError(
-                f"row {row} has {self.coding.variables[column]}={value}, which contradicts its action "
-                f"{distinct[which[row]]}"
-            )
+            raise self._contradiction(row, self.coding.variables[column], codes[row, column], distinct[which[row]])
         return Samples(self.coding, codes, distinct, which)
+
+    def _contradiction(self, row: int, variable: str, code: int, action: Action) -> ValueError:
+        value = self.states[variable][code]
+        return ValueError(f"row {row} has {variable}={value}, which contradicts its action {action}")
+
+    def _actions_told(
+        self, actions: Action | Sequence[Action], frame: pd.DataFrame
+    ) -> tuple[tuple[Action, ...], NDArray[np.intp]]:
+        """Return the actions of a frame; where its index names them, those given must be the same."""
+        given = self.action(actions) if isinstance(actions, (Action, str)) else [self.action(a) for a in actions]
+        distinct, which = distinct_actions(given, len(frame))
+        if (named := actions_of_rows(frame)) is not None:
+            for row, (own, i) in enumerate(zip(named, which.tolist(), strict=True)):
+                if self.action(own) != distinct[i]:
+                    raise ValueError(f"row {row} is labelled {own}, which contradicts the action told, {distinct[i]}")
+        return distinct, which
+
+    def _coded(self, frame: pd.DataFrame, distinct: tuple[Action, ...], which: NDArray[np.intp]) -> NDArray[np.int32]:
+        """Return the codes of the bandit's columns; set variables that are recorded beside them are checked as well."""
+        needed = self.coding.variables
+        beside = [v for v in sorted(set().union(*distinct) - set(needed)) if v in frame.columns]
+        codes = Samples.from_frame(frame, {v: self.states[v] for v in (*needed, *beside)}, NULL).codes
+        for j, variable in enumerate(beside, start=len(needed)):
+            for row in range(len(frame)):
+                action = distinct[which[row]]
+                if variable in action and self.states[variable][codes[row, j]] != action[variable]:
+                    raise self._contradiction(row, variable, codes[row, j], action)
+        return np.ascontiguousarray(codes[:, : len(needed)])
 
     def _match(
         self, actions: Action | Sequence[Action], samples: Samples
     ) -> tuple[tuple[Action, ...], NDArray[np.intp]]:
         """Return the actions of samples that carry their own; those given must be the same."""
+        named = samples.which.tolist()
+        if len(named) != len(samples.codes) or (named and not 0 <= min(named) <= max(named) < len(samples.actions)):
+            raise ValueError(f"samples must name one of their {len(samples.actions)} actions for each play")
         own = tuple([self.action(a) for a in samples.actions])
-        if isinstance(actions, Action):
-            same = all(own[i] == self.action(actions) for i in np.unique(samples.which))
+        if isinstance(actions, (Action, str)):
+            same = all(own[i] == self.action(actions) for i in set(named))
         else:
             same = len(actions) == len(samples) and all(
-                self.action(given) is own[i] for given, i in zip(actions, samples.which.tolist(), strict=True)
+                self.action(given) == own[i] for given, i in zip(actions, named, strict=True)
             )
         if not same:
             raise ValueError(f"the actions told must be those of the {len(samples)} samples, but differ from them")
@@ -284,9 +323,12 @@ class CausalBandit:
             ]
             self._seen = (samples.coding, columns, recode)
         _, columns, recode = self._seen
+        if samples.codes.dtype != np.int32:
+            raise TypeError(f"samples must have int32 codes, but have {samples.codes.dtype}")
         codes = samples.codes.take(columns, axis=1)
         for j, table in recode:
-            codes[:, j] = table[codes[:, j]]
+            known = (codes[:, j] >= 0) & (codes[:, j] < len(table))
+            codes[:, j] = np.where(known, table[np.where(known, codes[:, j], 0)], -1)  # -1 is refused by `encode`
         return codes
 
     def _checked_costs(self, costs: Mapping[Action, float]) -> dict[Action, float]:
@@ -302,15 +344,18 @@ def _reward_array(states: Sequence[State], reward: str, values: Mapping[State, f
     """Return the value of each state of the reward."""
     if values is None:
         if {str(s) for s in states} != {"0", "1"}:
-            example = ", ".join(f"{s!r}: {i}" for i, s in enumerate(states[:2]))
+            example = ", ".join(f"{s!r}: {round(i / (len(states) - 1), 2):g}" for i, s in enumerate(states[:3]))
             raise ValueError(
                 f"{reward} has the states {', '.join(map(repr, states))}; say what they are worth, as in "
-                f"reward_values={{{example}{', ...' if len(states) > 2 else ''}}}"
+                f"reward_values={{{example}{', ...' if len(states) > 3 else ''}}}"
             )
         return np.array([float(str(s)) for s in states])
     array = np.full(len(states), np.nan)
     for state, value in values.items():
-        array[find_state(states, state, reward)] = value
+        code = find_state(states, state, reward)
+        if not np.isnan(array[code]):
+            raise ValueError(f"reward_values must give every state of {reward} one value, but {state!r} has two")
+        array[code] = value
     if missing := [s for s, value in zip(states, array, strict=True) if np.isnan(value)]:
         raise ValueError(f"reward_values must give every state of {reward} a value, but lacks {missing}")
     if array.min() < 0 or array.max() > 1:

@@ -62,7 +62,9 @@ def _grammar() -> pp.ParserElement:
     return pp.Suppress(pp.Opt(network)) + pp.ZeroOrMore(variable | probability | prop)
 
 
-COMMENT = re.compile(r'("[^"\n]*")|(?<![^\s;{}])//[^\n]*|/\*.*?\*/', re.DOTALL)
+MOST_ENTRIES = 2**26
+
+COMMENT = re.compile(r'("[^"\n]*")|(?<![^\s;,{}])//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 
 def parse_bif(text: str) -> tuple[dict[str, tuple[str, ...]], dict[str, Table]]:
@@ -116,6 +118,10 @@ def _bif_values(
 ) -> NDArray[np.float64]:
     """Return the table of a probability block: rows, a default for the rows not given, or one flat table."""
     shape = tuple(len(states[v]) for v in (variable, *parents))
+    if math.prod(shape) > MOST_ENTRIES:
+        raise ValueError(
+            f"{variable} has a table of {math.prod(shape):.2g} entries; at most {MOST_ENTRIES:.2g} are read"
+        )
     columns: dict[tuple[int, ...], NDArray[np.float64]] = {}
     default = None
     for kind, *content in entries:

@@ -7,6 +7,8 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -32,6 +34,7 @@ POLICIES: dict[str, Callable[..., Policy]] = {
     "lucb-paper": lambda bandit, **options: LUCB(bandit, radius="paper", **options),
 }
 
+PICTURES = (".png", ".svg", ".pdf")
 CERTIFIED, BAD_INPUT, NOT_CERTIFIED = 0, 2, 3
 
 
@@ -57,11 +60,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate a study on a network and print what it finds."""
+    if arguments.plot:  # a study should not be lost to a name that cannot be written
+        picture = Path(arguments.plot)
+        if picture.suffix not in PICTURES or not picture.parent.is_dir():
+            raise ValueError(f"--plot must name a {', '.join(PICTURES)} file in an existing folder, but got {picture}")
     network, bandit = _question(arguments)
     policy = POLICIES[arguments.policy](bandit, epsilon=arguments.epsilon, delta=arguments.delta, seed=arguments.seed)
     environment = SimulatedEnvironment(network, seed=arguments.seed)
     result = policy.run(environment, budget=arguments.budget, progress=None)
-    print(json.dumps(_as_json(result), indent=2) if arguments.json else result.to_string(arguments.rows))
+    print(
+        json.dumps(_as_json(result) | {"seed": arguments.seed}, indent=2)
+        if arguments.json
+        else result.to_string(arguments.rows)
+    )
     if arguments.plot:
         result.plot().figure.savefig(arguments.plot, dpi=150)
     return NOT_CERTIFIED if result.certificate is None else CERTIFIED
@@ -78,7 +89,7 @@ def arms(arguments: argparse.Namespace) -> int:
     if arguments.json:
         rows = [
             {
-                "arm": dict(arm),
+                "action": dict(arm),
                 "equal_to": [dict(other) for other in bandit.merged[arm][1:]],
                 "estimable": sequence is not None,
                 "why": reasons[action.variables].words,
@@ -97,6 +108,7 @@ def arms(arguments: argparse.Namespace) -> int:
         }
     )
     print(f"{bandit}\n\n{table.to_string(index=False, float_format='{:.4g}'.format)}")
+    print("\nq_a: how likely passive observation meets the arm in its rarest cell; 0 where it tells nothing of it.")
     return CERTIFIED
 
 
@@ -117,7 +129,9 @@ def identify(arguments: argparse.Namespace) -> int:
         if variable not in states:
             raise ValueError(f"--do sets {variable}, which is no variable of {arguments.network}")
         find_state(states[variable], state, variable)
-    outcome = arguments.reward.partition("=")[0]
+    outcome, _, good = arguments.reward.partition("=")
+    if good and outcome in states:
+        find_state(states[outcome], good, outcome)
     smallest = equal_effect(network, action, outcome)
     why = explain(network, smallest, outcome, states=states)
     if arguments.json:
@@ -140,7 +154,9 @@ def _question(arguments: argparse.Namespace) -> tuple[Any, CausalBandit]:
     reward, _, good = arguments.reward.partition("=")
     states = states_of(network)
     if reward not in states:
-        raise ValueError(f"--reward must name a variable of {arguments.network}, but got {reward!r}")
+        raise ValueError(
+            f"--reward must name a variable of {arguments.network}, but got {reward!r}; there are {', '.join(states)}"
+        )
     values = None
     if good:
         best = states[reward][find_state(states[reward], good, reward)]
@@ -169,7 +185,11 @@ def _action(texts: Sequence[str]) -> Action:
     """Return the action that several ``--do`` make up."""
     settings: dict[str, Any] = {}
     for text in texts:
-        for variable, state in Action.parse(f"do({text})").items():
+        try:
+            parsed = Action.parse(f"do({text})")
+        except ValueError:
+            raise ValueError(f"--do must be written like 'X1=1', but got {text!r}") from None
+        for variable, state in parsed.items():
             if variable in settings:
                 raise ValueError(f"--do must set a variable once, but {variable} is set twice")
             settings[variable] = state
@@ -184,11 +204,13 @@ def _as_json(result: Result) -> dict[str, Any]:
         "certificate": result.certificate,
         "stop_reason": result.stop_reason,
         "n_plays": result.n_plays,
+        "epsilon": result.epsilon,
+        "delta": result.delta,
         "conflicts": [dict(action) for action in result.conflicts],
         "arms": [
-            {"action": dict(action), "lower": float(lower), "upper": float(upper), "n_plays": int(n)}
-            for action, lower, upper, n in zip(
-                *(table[c] for c in ("action", "lower", "upper", "n_plays")), strict=True
+            {"action": dict(action), "estimate": float(m), "lower": float(low), "upper": float(up), "n_plays": int(n)}
+            for action, m, low, up, n in zip(
+                *(table[c] for c in ("action", "estimate", "lower", "upper", "n_plays")), strict=True
             )
         ],
     }
@@ -198,6 +220,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pgcpe", description="Find the best intervention on a known causal graph, with a guarantee."
     )
+    parser.add_argument("--version", action="version", version=f"pgcpe {version('pgcpe')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     network = argparse.ArgumentParser(add_help=False)
     network.add_argument(

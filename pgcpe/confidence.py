@@ -69,13 +69,20 @@ def kt_interval(plays: ArrayLike, rewards: ArrayLike, alpha: float) -> Intervals
     Intervals
         [0, 1] where n = 0.
 
+    Raises
+    ------
+    ValueError
+        If the arrays differ in shape, an entry is not finite or n is negative, or alpha is out of range.
+
     Examples
     --------
     >>> kt_interval([100], [90], 0.05 / 57).upper.round(3)
     array([0.983])
     """
-    n = np.atleast_1d(np.asarray(plays, dtype=np.float64))
-    x = np.clip(np.atleast_1d(np.asarray(rewards, dtype=np.float64)), 0, n)
+    n, x = np.atleast_1d(np.asarray(plays, np.float64)), np.atleast_1d(np.asarray(rewards, np.float64))
+    if n.ndim != 1 or n.shape != x.shape or not (np.isfinite(n).all() and np.isfinite(x).all() and (n >= 0).all()):
+        raise ValueError(f"plays and rewards must be finite arrays over the arms, but got {plays!r} and {rewards!r}")
+    x = np.clip(x, 0, n)
     lower, upper = np.zeros(len(n)), np.ones(len(n))
     refresh_kt(n, x, np.full(len(n), -1.0), math.log(1 / probability("alpha", alpha)), lower, upper)
     return Intervals(lower, upper)

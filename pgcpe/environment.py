@@ -74,8 +74,9 @@ class SimulatedEnvironment:
 
     def perform(self, actions: Sequence[Action]) -> Samples:
         """Perform the actions, each once, and return what was observed, in order."""
-        distinct, which = distinct_actions(actions, len(actions))
-        return self._draw(distinct, which)
+        if isinstance(actions, Action):
+            actions = [actions]
+        return self._draw(*distinct_actions(actions, len(actions)))
 
     def sample(self, action: Action, n: int) -> Samples:
         """Perform one action `n` times."""
@@ -86,6 +87,8 @@ class SimulatedEnvironment:
     def _draw(self, actions: tuple[Action, ...], which: NDArray[np.intp]) -> Samples:
         for action in actions:
             if action not in self._checked:
+                if not isinstance(action, Action):
+                    raise TypeError(f"an action must be written do(X=1), but got {action!r}")
                 if unknown := sorted(set(action) - set(self.coding.variables)):
                     raise ValueError(
                         f"{action} sets {', '.join(unknown)}, which is no observed variable of the network"
@@ -180,6 +183,7 @@ def expected_rewards(network: Any, bandit: CausalBandit, *, progress: bool | Non
     pandas.Series
         Indexed by the arms: ``rewards[do(X=1)]``.
     """
+    network = _sound(network)
     engines: dict[tuple[str, ...], Any] = {}
     rewards = {}
     hidden = None if progress is None else not progress
@@ -195,6 +199,31 @@ def expected_rewards(network: Any, bandit: CausalBandit, *, progress: bool | Non
     return pd.Series(
         list(rewards.values()), index=pd.Index(list(rewards), dtype=object, tupleize_cols=False), name="expected reward"
     )
+
+
+def _sound(network: Any) -> Any:
+    """Return a network whose tables fit its graph and name states in one order, which pgmpy's inference needs."""
+    graph, states = structure_of(network), states_of(network)
+    tables = [_table(network, v, set(graph.predecessors(v))) for v in graph.nodes]
+    if all(tuple(names) == states[v] for table in tables for v, names in table.state_names.items()):
+        return network
+    sound = pgmpy_part("models").DiscreteBayesianNetwork()
+    sound.add_nodes_from(graph.nodes)
+    sound.add_edges_from(graph.edges)
+    for table in tables:
+        first, *parents = table.variables
+        values = _aligned(table, states).reshape(len(states[first]), -1)
+        sound.add_cpds(
+            pgmpy_part("factors.discrete").TabularCPD(
+                first,
+                len(states[first]),
+                values,
+                evidence=parents,
+                evidence_card=[len(states[p]) for p in parents],
+                state_names={v: list(states[v]) for v in table.variables},
+            )
+        )
+    return sound
 
 
 def _engine(network: Any, variables: tuple[str, ...]) -> Any:
@@ -223,7 +252,9 @@ def _table(network: Any, variable: str, parents: set[str]) -> Any:
             f"the table of {variable} is for the parents {table.variables[1:]}, but the graph has {parents}"
         )
     sums = table.values.sum(axis=0)
-    if not np.allclose(sums, 1, atol=1e-6) or table.values.min() < 0:
+    if not table.values.min() >= 0:
+        raise ValueError(f"the table of {variable} has an entry of {table.values.min()}, which is no probability")
+    if not np.allclose(sums, 1, atol=1e-6):
         raise ValueError(
             f"every row of {variable} must sum to 1, but one sums to {sums.ravel()[abs(sums - 1).argmax()]}"
         )

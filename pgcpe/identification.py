@@ -5,7 +5,8 @@ A graph is a pgmpy ``DAG`` or network (or any networkx ``DiGraph``); its latent 
 
 from __future__ import annotations
 
-from collections import deque
+import re
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -26,6 +27,9 @@ __all__ = [
     "mutilated",
     "number_of_cells",
 ]
+
+MOST_ORDERED = 6
+"""With more treatments the first sequence found is returned, not the smallest: there are 2^n sets of treatments."""
 
 AdmissibleSteps = list[tuple[str, frozenset[str]]]
 """The pairs (X_i, Z_i) of an admissible sequence, in causal order (Definition 3)."""
@@ -77,14 +81,15 @@ def admissible_sequence(
     outcome
         The reward variable.
     states
-        The states of the variables, where known: among sequences of equally few variables the one with the fewest
-        cells is returned.
+        The states of the variables, where known: among the sequences of equally few variables that the search meets,
+        the one with the fewest cells is returned.
 
     Returns
     -------
     list of (str, frozenset of str), or None
         The pairs (X_i, Z_i) in a topological order of the graph. On random graphs of up to seven observed variables
-        no sequence was smaller (21,385 of 21,385); that it is the smallest is not proved.
+        no sequence was smaller (21,385 of 21,385); that it is the smallest is not proved. With more than six
+        treatments the first one found is returned; that there is none can then take long to find out.
 
     Raises
     ------
@@ -173,6 +178,9 @@ class Explanation:
     latex: str = ""
     path: str = ""
 
+    def _repr_markdown_(self) -> str:
+        return self.words if self.sequence is None else f"{self.words}\n\n$${self.latex}$$"
+
     def __str__(self) -> str:
         return self.words if self.sequence is None else f"{self.words}\n{self.latex}"
 
@@ -198,6 +206,7 @@ def explain(graph: nx.DiGraph, treatments: Iterable[str], outcome: str, *, state
             "the most that may be conditioned on."
         )
         return Explanation(tuple(sorted(names)), outcome, None, words, path=path)
+    letter = _letters([outcome, *(v for x, z in sequence for v in (x, *z))])
     factors: list[str] = []
     symbols: list[str] = []
     given_names: list[str] = []
@@ -205,9 +214,9 @@ def explain(graph: nx.DiGraph, treatments: Iterable[str], outcome: str, *, state
     for x, z in sequence:
         if z:
             factors.append(f"P({', '.join(sorted(z))}{_bar(given_names)})")
-            symbols.append(rf"P({', '.join(_letter(v) for v in sorted(z))}{_bar(given_symbols, chr(92) + 'mid ')})")
+            symbols.append(rf"P({', '.join(letter[v] for v in sorted(z))}{_bar(given_symbols, chr(92) + 'mid ')})")
         given_names += [*sorted(z), x]
-        given_symbols += [*(_letter(v) for v in sorted(z)), _letter(x)]
+        given_symbols += [*(letter[v] for v in sorted(z)), letter[x]]
     leaf = f"E[{outcome}{_bar(given_names)}]"
     if factors:
         words = f"{question} is the mean of {leaf} over {' '.join(factors)}."
@@ -215,8 +224,8 @@ def explain(graph: nx.DiGraph, treatments: Iterable[str], outcome: str, *, state
         words = f"{question} = {leaf}: the mean where the treatments happen to have these states."
     adjusted = sorted(v for _, z in sequence for v in z)
     latex = (
-        rf"E[{_name(outcome)} \mid do({', '.join(_letter(x) for x, _ in sequence)})] = "
-        + (rf"\sum_{{{', '.join(map(_letter, adjusted))}}} " if adjusted else "")
+        rf"E[{_name(outcome)} \mid do({', '.join(letter[x] for x, _ in sequence)})] = "
+        + (rf"\sum_{{{', '.join(letter[v] for v in adjusted)}}} " if adjusted else "")
         + " ".join([f"E[{_name(outcome)}{_bar(given_symbols, chr(92) + 'mid ')}]", *symbols])
     )
     return Explanation(tuple(sorted(names)), outcome, sequence, words, latex)
@@ -253,6 +262,8 @@ def connecting_path(graph: nx.DiGraph, x: str, y: str, given: Collection[str]) -
 def checked_question(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -> frozenset[str]:
     """Return the treatments as a set once the question makes sense: known, observed, distinct from the outcome."""
     names = frozenset([treatments] if isinstance(treatments, str) else treatments)
+    if odd := [v for v in graph if not isinstance(v, str)]:
+        raise TypeError(f"variables must be named by strings, but got {odd[0]!r}")
     if unknown := sorted(map(str, (names | {outcome}) - set(graph))):
         raise ValueError(f"treatments and outcome must be variables of the graph, but got {', '.join(unknown)}")
     if hidden := sorted((names | {outcome}) & latents_of(graph)):
@@ -300,6 +311,8 @@ class _Search:
             for x in sorted(left):
                 if any(x in self.below[v] for v in left - {x}):
                     continue  # not next in any topological order
+                if best is not None and len(self.treatments) > MOST_ORDERED:
+                    break
                 for z in self.separators(x, left - {x}, done, allowed):
                     rest = self.complete(chosen | z, left - {x})
                     if rest is not None and (best is None or self.size([(x, z), *rest]) < self.size(best)):
@@ -346,9 +359,11 @@ def _name(variable: str) -> str:
     return r"\mathrm{" + variable.replace("_", r"\_") + "}"
 
 
-def _letter(variable: str) -> str:
-    """Return the symbol of a value of a variable: a lower-case letter where the name allows it."""
-    head, digits = variable.rstrip("0123456789"), variable[len(variable.rstrip("0123456789")) :].lstrip("_")
-    if len(head.rstrip("_")) == 1:
-        return head[0].lower() + (f"_{{{digits}}}" if digits else "")
-    return _name(variable)
+def _letters(variables: Sequence[str]) -> dict[str, str]:
+    """Return the symbols of values of variables: a lower-case letter where the name allows it and no other has it."""
+    symbols = {}
+    for variable in variables:
+        match = re.fullmatch(r"([^\W\d_])_?(\d*)", variable)
+        symbols[variable] = match[1].lower() + (f"_{{{match[2]}}}" if match[2] else "") if match else _name(variable)
+    taken = Counter(symbols.values())
+    return {v: symbol if taken[symbol] == 1 else _name(v) for v, symbol in symbols.items()}

@@ -117,7 +117,7 @@ def states_of(graph: nx.DiGraph, states: Mapping[str, Sequence[State]] | None = 
     for variable, given in (states or {}).items():
         if variable not in graph:
             raise ValueError(f"states must name variables of the graph, but got {variable!r}")
-        if len(set(given)) != len(given) or not given or (len(given) < 2 and variable not in known):
+        if len(set(given)) != len(given) or len(given) == 0 or (len(given) < 2 and variable not in known):
             raise ValueError(f"{variable} must have two or more distinct states, but got {list(given)}")
         if variable in known and set(known[variable]) != set(given):
             raise ValueError(f"{variable} has the states {list(known[variable])} in the network, but got {list(given)}")
@@ -165,6 +165,10 @@ def structure_of(graph: nx.DiGraph) -> DAG:
     ValueError
         If the graph has a cycle, which pgmpy's ``add_edge`` lets through.
     """
+    if odd := [v for v in graph if not isinstance(v, str)]:
+        raise TypeError(
+            f"variables must be named by strings, but got {odd[0]!r}; networkx.relabel_nodes(graph, str) renames them"
+        )
     if not nx.is_directed_acyclic_graph(graph):
         cycle = " -> ".join(str(u) for u, _ in nx.find_cycle(graph))
         raise ValueError(f"the graph must be acyclic, but has the cycle {cycle}")
@@ -187,13 +191,13 @@ def pgmpy_part(name: str) -> Any:
 
 def _read(name_or_path: str | Path) -> tuple[str, str]:
     """Return a name for messages, and the text."""
-    if isinstance(name_or_path, str) and ("{" in name_or_path or name_or_path.lstrip().startswith("<")):
-        return "<text>", name_or_path.removeprefix("\ufeff")
     path = Path(name_or_path)
     try:
         found = path.is_file()
-    except OSError:  # no name of a file at all
+    except (OSError, ValueError):  # no name of a file at all
         found = False
+    if isinstance(name_or_path, str) and not found and ("{" in name_or_path or name_or_path.lstrip().startswith("<")):
+        return "<text>", name_or_path.removeprefix("\ufeff")
     if found:
         raw = path.read_bytes()
     elif str(name_or_path) in shipped_networks():

@@ -36,25 +36,25 @@ def plot_intervals(table: pd.DataFrame, *, epsilon: float = 0.0, title: str = ""
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError("pictures need matplotlib: pip install 'pgcpe[plot]'") from error
+    if len(table) == 0:
+        raise ValueError("there must be at least one row to draw")
     if ax is None:
-        _, ax = plt.subplots(figsize=(8, 0.9 + 0.26 * len(table)), layout="constrained")
+        _, ax = plt.subplots(figsize=(8, 1.4 + 0.26 * len(table)), layout="constrained")
     height = np.arange(len(table))[::-1]
     colours = ["tab:orange", *["tab:blue"] * (len(table) - 1)]
     ax.hlines(height, table["lower"], table["upper"], colors=colours, linewidth=2.5)
     ax.scatter(table["estimate"], height, color=colours, s=18, zorder=3)
-    ax.axvline(table["lower"].iloc[0] + epsilon, color="tab:orange", linestyle="--", linewidth=1)
-    ax.annotate(
-        "lower end of the first + epsilon" if epsilon else "lower end of the first",
-        (table["lower"].iloc[0] + epsilon, 0),
-        xytext=(-4, 0),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-        fontsize="small",
+    ax.axvline(
+        table["lower"].iloc[0] + epsilon,
         color="tab:orange",
+        linestyle="--",
+        linewidth=1,
+        label=f"certified once all others end left of here (its lower end + {epsilon:g})",
     )
-    ax.set_yticks(height, [str(action) for action in table["action"]])
+    ax.set_ylim(-0.8, len(table) - 0.2)
+    ax.legend(loc="upper left", bbox_to_anchor=(0, -1.1 / (1.2 + 0.26 * len(table))), frameon=False, fontsize="small")
+    ax.set_yticks(height, [str(action).replace("$", r"\$") for action in table["action"]])
     ax.set_xlabel("expected reward")
-    ax.set_title(title, fontsize="medium", loc="left", wrap=True)
+    ax.set_title(title.replace("$", r"\$"), fontsize="medium", loc="left", wrap=True)
     ax.spines[["top", "right"]].set_visible(False)
     return ax

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pgcpe.actions import Action
 from pgcpe.networks import State, find_state
 
-__all__ = ["Coding", "ForcedCodes", "Samples", "SamplesBuffer", "as_frame", "distinct_actions"]
+__all__ = ["Coding", "ForcedCodes", "Samples", "SamplesBuffer", "actions_of_rows", "as_frame", "distinct_actions"]
 
 Codes = NDArray[np.int32]
 
@@ -104,11 +104,8 @@ class Samples:
         if not frame.columns.is_unique:
             twice = sorted({str(c) for c in frame.columns[frame.columns.duplicated()]})
             raise ValueError(f"the samples must have distinct columns, but {twice} come twice")
-        if actions is None:
-            if frame.index.name != "action":
-                raise ValueError("give the actions of the rows: the frame has no index named 'action'")
-            known = {text: Action.parse(str(text)) for text in dict.fromkeys(frame.index)}
-            actions = [known[text] for text in frame.index]
+        if actions is None and (actions := actions_of_rows(frame)) is None:
+            raise ValueError("give the actions of the rows: the frame has no index named 'action'")
         coding = Coding(tuple(states), tuple(tuple(s) for s in states.values()))
         codes = np.empty((len(frame), len(states)), dtype=np.int32)
         for j, (variable, names) in enumerate(states.items()):
@@ -187,7 +184,7 @@ class SamplesBuffer:
     def plays_by_action(self) -> dict[Action, int]:
         """Return how often each action was played, in the order of first play."""
         counts = np.bincount(self._which[: self._length], minlength=len(self._actions))
-        return dict(zip(self._actions, counts.tolist(), strict=True))
+        return {action: n for action, n in zip(self._actions, counts.tolist(), strict=True) if n}
 
 
 def distinct_actions(actions: Action | Sequence[Action], n_rows: int) -> tuple[tuple[Action, ...], NDArray[np.intp]]:
@@ -201,6 +198,14 @@ def distinct_actions(actions: Action | Sequence[Action], n_rows: int) -> tuple[t
     return tuple(number), which
 
 
+def actions_of_rows(frame: pd.DataFrame) -> list[Action] | None:
+    """Return the actions that the index of a frame names, as `Samples.to_frame` writes it; None if it names none."""
+    if frame.index.name != "action":
+        return None
+    known = {text: Action.parse(str(text)) for text in dict.fromkeys(frame.index)}
+    return [known[text] for text in frame.index]
+
+
 def as_frame(samples: Any) -> pd.DataFrame:
     """Return what was told as a frame: a frame, one dict for a single play, a list of dicts, or a dict of columns.
 
@@ -211,6 +216,8 @@ def as_frame(samples: Any) -> pd.DataFrame:
     """
     if isinstance(samples, pd.DataFrame):
         return samples
+    if isinstance(samples, Samples):
+        return samples.to_frame()
     if isinstance(samples, Mapping):
         columns = any(isinstance(v, (list, tuple, np.ndarray, pd.Series)) for v in samples.values())
         return pd.DataFrame(dict(samples)) if columns else pd.DataFrame([dict(samples)], dtype=object)

@@ -23,6 +23,9 @@ __all__ = ["likelihood_ratio_interval", "smoothed_value", "tree_interval"]
 TOLERANCE = 1e-6
 """How far outside of the region's extremes a bound may lie for want of convergence."""
 
+NEGLIGIBLE = 1e-9
+"""A bound that a smaller multiplier cannot lower by more is taken as it is."""
+
 BARRIER = 1e-6
 """Weight of the logarithm that keeps ends without rounds inside; only the iteration knows it, not the bound."""
 
@@ -76,6 +79,8 @@ def likelihood_ratio_interval(
         nodes *= level.shape[1]
     if n.shape != (nodes,) or x.shape != (nodes,):
         raise ValueError(f"plays and rewards must have {nodes} entries, but got {n.shape} and {x.shape}")
+    if not all(np.isfinite(a).all() for a in (*levels, n, x)):
+        raise ValueError("counts and rewards must be finite")
     if min([*(level.min() for level in levels), x.min(), (n - x).min()]) < 0:
         raise ValueError("counts must not be negative, and rewards lie between 0 and plays")
     for d, level in enumerate(levels):
@@ -155,14 +160,15 @@ def _tree_upper(arity, into, stay, n, x, budget, best_likelihood):  # type: igno
         divergence = best_likelihood - _likelihood(stay, n, x, w, ends)
         best = min(best, mu + lam * (budget - divergence) + max(gap, 0.0))
         excess = math.log(max(divergence, 1e-300) / budget)
-        small = abs(excess) < 0.01  # the bound is off by the square of this
-        if (small and not rough) or (excess < 0 and log_lambda == LOG_LAMBDA_MIN):
+        small = abs(excess) < 0.003  # the bound is off by the square of this
+        if (small and not rough) or (excess < 0 and lam * budget < NEGLIGIBLE):
             break
-        rough = rough and abs(excess) > 0.1
         if excess > 0:
             low = log_lambda
         else:
             high = log_lambda
+        if rough and (abs(excess) < 0.1 or high - low < 0.2):
+            rough, low, high = False, LOG_LAMBDA_MIN, math.inf  # D was too rough to hold the bracket
         if step > 0 and log_lambda != before:
             slope = min((excess - at_before) / (log_lambda - before), -0.2)
         before, at_before = log_lambda, excess
@@ -223,9 +229,9 @@ def _maximise(arity, stay, n, x, lam, tolerance, w, ends):  # type: ignore[no-un
     price, room = np.empty(size), np.empty(size)  # what is below it gains price d - d^2 / (2 room)
     best = np.empty(size)
     mu = gap = 0.0
-    for _ in range(60):
+    for step in range(60):
         mu, gap = _climb(arity, stay, n, x, lam, w, ends, slope, curve, price, room, best)
-        if gap < tolerance:
+        if gap < tolerance or step == 59:  # mu and gap are those of the w returned
             break
         _newton_step(arity, n, x, lam, slope, curve, price, room, w, ends)
     return mu, gap

@@ -313,7 +313,7 @@ def test_a_latent_variable_is_no_reward():
 def test_as_many_as_allowed_are_counted_not_tried():
     """Twenty binary variables have 2^20 = 1,048,576 full settings."""
     wide = dag([(f"X{i}", "Y") for i in range(20)])
-    with pytest.raises(ValueError, match=r"there are 1\.05e\+06 such interventions"):
+    with pytest.raises(ValueError, match=r"there are over 1,000,000 such interventions"):
         interventions(wide, reward="Y", size=20)
     assert len(interventions(wide, reward="Y", size=20, values=[1], null=False)) == 1
     with pytest.raises(ValueError, match="size must be between 0 and 20"):

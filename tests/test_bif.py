@@ -390,6 +390,6 @@ def test_xml_refused(old, new, message):
     ids=["no name", "two names", "table for two variables"],
 )
 def test_xml_a_variable_has_one_name_and_a_table_one_variable(old, new):
-    with pytest.raises(ValueError, match=r"A\b|B\b") as caught:
+    with pytest.raises(ValueError, match=r"A\b|B\b|<NAME>") as caught:
         parse_xmlbif(XML.replace(old, new))
     assert "unpack" not in str(caught.value)

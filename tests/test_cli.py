@@ -30,7 +30,7 @@ def test_run_json(capsys):
     assert code == 0
     assert {"recommendation", "certified", "certificate", "stop_reason", "n_plays", "arms"} <= set(answer)
     assert len(answer["arms"]) == 57
-    assert set(answer["arms"][0]) == {"action", "lower", "upper", "n_plays"}
+    assert set(answer["arms"][0]) == {"action", "estimate", "lower", "upper", "n_plays"}
     assert answer["arms"][0]["action"] == answer["recommendation"]
     assert answer["certified"] is True
 
@@ -66,7 +66,7 @@ def test_arms(capsys):
     assert any("adjusting for severity1" in line for line in lines.values())
     assert any("no: severity1 <- frailty -> recovered" in line for line in lines.values())
     code, out, _ = call(capsys, "arms", "cancer", "--reward", "Dyspnoea=False", "--json")
-    arms = {tuple(entry["arm"].items()): entry for entry in json.loads(out)}
+    arms = {tuple(entry["action"].items()): entry for entry in json.loads(out)}
     assert arms[()]["q_a"] == 1
     assert arms[()]["equal_to"] == [{"Xray": "positive"}, {"Xray": "negative"}]
     assert arms[(("Smoker", "True"),)]["q_a"] == pytest.approx(0.3)
@@ -99,14 +99,16 @@ def test_identify(capsys):
         (["run", "asia", "--reward", "dysp=no", "--size", "99"], "size must be between"),
         (["run", "asia", "--reward", "dysp=no", "--values", "maybe"], "but got 'maybe'"),
         (["run", "asia", "--reward", "dysp=no", "--variables", "dysp"], "other than the reward"),
-        (["run", "asia", "--reward", "dysp=no", "--budget", "-5"], "budget must not be negative"),
-        (["run", "asia", "--reward", "dysp=no", "--budget", "3", "--plot", "/nowhere/x.png"], "nowhere"),
+        (["run", "asia", "--reward", "dysp=no", "--budget", "-5"], "budget must be an integer of at least 0"),
+        (["run", "asia", "--reward", "dysp=no", "--budget", "3", "--plot", "/nowhere/x.png"], "existing folder"),
+        (["run", "asia", "--reward", "dysp=no", "--budget", "3", "--plot", "x.xyz"], "--plot must name a .png"),
         (["run", "tests/cases/bif/bad_sum.bif", "--reward", "Y=good"], "sums to 1.2"),
         (["arms", "asia", "--reward", "dysp=no", "--max-size", "99"], "size must be between"),
         (["arms", "tests/cases/bif/missing_table.bif", "--reward", "Y=good"], "Y has no table"),
         (["identify", "asia", "--reward", "dysp", "--do", "nose=yes"], "no variable of asia"),
         (["identify", "asia", "--reward", "dysp", "--do", "smoke=maybe"], "smoke has the states"),
-        (["identify", "asia", "--reward", "dysp", "--do", "smoke"], "must be written like"),
+        (["identify", "asia", "--reward", "dysp", "--do", "smoke"], "--do must be written like"),
+        (["identify", "asia", "--reward", "dysp=zzz", "--do", "smoke=no"], "dysp has the states"),
         (["identify", "asia", "--reward", "dysp", "--do", "smoke=no", "--do", "smoke=yes"], "set twice"),
         (["identify", "asia", "--reward", "nose", "--do", "smoke=no"], "must be variables of the graph"),
         (["identify", "asia", "--reward", "dysp", "--do", "dysp=no"], "outcome must not be a treatment"),

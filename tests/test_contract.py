@@ -11,10 +11,10 @@ from pgmpy.base import DAG
 from pgcpe import (
     CCPE,
     LUCB,
-    Action,
     AdmissibleSequence,
     CausalBandit,
     EmpiricalMeans,
+    Samples,
     SimulatedEnvironment,
     do,
     expected_rewards,
@@ -132,7 +132,7 @@ def test_history_replays_to_the_same_state(make, bandit):
     history = policy.history
     assert len(history) == policy.n_plays == 200
     again = make(bandit, epsilon=0.01)
-    again.tell([Action.parse(text) for text in history.index], history)
+    again.tell(list(history.index), history)
     assert known(again) == known(policy)
 
 
@@ -178,9 +178,25 @@ BAD = {
     ),
     "unknown variable": (lambda: (do(Q=1), row()), "no variable"),
     "reward set": (lambda: (do(Dyspnoea="True"), row()), "the reward and cannot be set"),
-    "no action": (lambda: ("do()", row()), "an action must be written"),
+    "no action": (lambda: (7, row()), "object is not iterable|an action must be written"),
+    "no action in a list": (lambda: ([{"Smoker": "True"}], [row()]), "an action must be written"),
+    "text of no action": (lambda: ("do(Smoker)", row()), "an action must be written"),
+    "contradiction beside": (lambda: (do(Xray="positive"), row(Xray="negative")), "Xray=negative, which contradicts"),
+    "labelled otherwise": (
+        lambda: (do(Smoker="True"), SimulatedEnvironment(NETWORK, seed=0).sample(do(), 2).to_frame()),
+        "labelled do\\(\\), which contradicts",
+    ),
+    "codes that are none": (lambda: (do(), broken(codes=-1)), "has the code -1"),
+    "codes of floats": (lambda: (do(), broken(dtype=float)), "int32 codes"),
+    "an action that is none": (lambda: (do(), broken(which=3)), "must name one of their 1 actions"),
     "no samples": (lambda: (do(), 3), "samples must be"),
 }
+
+
+def broken(codes=0, which=0, dtype=np.int32):
+    """Samples that no environment gives."""
+    right = SimulatedEnvironment(NETWORK, seed=0).sample(do(), 2)
+    return Samples(right.coding, (right.codes * 0 + codes).astype(dtype), right.actions, right.which + which)
 
 
 def row(**changes):
@@ -270,10 +286,13 @@ def test_cost_is_counted(make):
         ({"epsilon": 1}, "epsilon must be"),
         ({"delta": 0}, "delta must be"),
         ({"delta": 1.5}, "delta must be"),
+        ({"epsilon": float("nan")}, "epsilon must be"),
+        ({"epsilon": "0.1"}, "epsilon must be a number"),
+        ({"delta": None}, "delta must be a number"),
     ],
 )
 def test_bad_options(make, bandit, options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         make(bandit, **options)
 
 
@@ -282,10 +301,14 @@ def test_bad_bandits_and_calls(make, bandit):
         make(NETWORK)
     with pytest.raises(ValueError, match="playable lacks"):
         make(make_bandit(playable=[do()]))
-    with pytest.raises(ValueError, match="budget must not be negative"):
-        make(bandit).run(SimulatedEnvironment(NETWORK, seed=0), budget=-1)
-    with pytest.raises(ValueError, match="n must be at least 1"):
-        make(bandit).ask(0)
+    for budget in (-1, 2.5, float("nan")):
+        with pytest.raises(ValueError, match="budget must be an integer"):
+            make(bandit).run(SimulatedEnvironment(NETWORK, seed=0), budget=budget)
+    with pytest.raises(TypeError, match="environment must have a method perform"):
+        make(bandit).run(NETWORK)
+    for n in (0, 2.5):
+        with pytest.raises(ValueError, match="n must be an integer"):
+            make(bandit).ask(n)
 
 
 def test_a_result_can_be_read(make, bandit):
@@ -294,3 +317,11 @@ def test_a_result_can_be_read(make, bandit):
     assert "<table" in result._repr_html_()
     assert "do(" in result._repr_html_()
     assert isinstance(result.table, pd.DataFrame)
+
+
+def test_nothing_told_is_nothing_learned(make, bandit):
+    policy = played(make, bandit)
+    before = known(policy)
+    policy.tell([], SimulatedEnvironment(NETWORK, seed=0).perform([]))
+    policy.tell(do(), SimulatedEnvironment(NETWORK, seed=0).sample(do(), 5).to_frame().iloc[:0])
+    assert known(policy) == before

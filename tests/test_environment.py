@@ -113,3 +113,33 @@ def test_errors():
     network.remove_cpds("smoke")
     with pytest.raises(ValueError, match="smoke has no table"):
         SimulatedEnvironment(network, seed=0)
+
+
+def test_tables_may_name_states_in_different_orders():
+    """pgmpy's inference refuses them; the effect does not depend on the order."""
+    network = load_network("cancer")
+    truth = expected_reward(network, do(Smoker="True"), reward="Dyspnoea", reward_values={"True": 1, "False": 0})
+    table = network.get_cpds("Cancer")
+    axis = table.variables.index("Smoker")
+    table.values = np.flip(table.values, axis=axis)
+    table.state_names["Smoker"] = table.state_names["Smoker"][::-1]
+    found = expected_reward(network, do(Smoker="True"), reward="Dyspnoea", reward_values={"True": 1, "False": 0})
+    assert found == pytest.approx(truth, abs=1e-12)
+
+
+def test_tables_that_are_none_are_refused():
+    network = load_network("cancer")
+    network.get_cpds("Smoker").values = np.array([1.5, -0.5])
+    for ask in (
+        lambda: SimulatedEnvironment(network, seed=0),
+        lambda: expected_reward(network, do(), reward="Dyspnoea", reward_values={"True": 1, "False": 0}),
+    ):
+        with pytest.raises(ValueError, match=r"Smoker has an entry of -0\.5"):
+            ask()
+
+
+def test_one_action_is_one_play():
+    environment = SimulatedEnvironment(load_network("asia"), seed=0)
+    assert len(environment.perform(do())) == len(environment.perform(do(smoke="yes", bronc="no"))) == 1
+    with pytest.raises(TypeError, match="an action must be written"):
+        environment.perform(["do()"])

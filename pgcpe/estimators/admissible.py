@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any, Self
 
 import networkx as nx
@@ -14,12 +15,12 @@ from sklearn.base import clone
 
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence import Intervals
-from pgcpe.estimators.base import Estimate, Estimator, check_radius
+from pgcpe.confidence import Intervals, probability
+from pgcpe.estimators.base import Estimate, Estimator, check_radius, started
 from pgcpe.estimators.contingency import MOST_CELLS, ContingencyTables
 from pgcpe.identification import explain
 from pgcpe.networks import State
-from pgcpe.samples import Samples, as_frame
+from pgcpe.samples import Samples, actions_of_rows, as_frame, distinct_actions
 
 __all__ = ["AdmissibleSequence"]
 
@@ -34,7 +35,7 @@ class AdmissibleSequence(Estimator):
     Parameters
     ----------
     radius
-        ``"lr"``: the exact likelihood-ratio interval of `pgcpe.confidence.likelihood_ratio_interval`. ``"paper"``:
+        ``"lr"``: the exact likelihood-ratio interval of `pgcpe.trees.likelihood_ratio_interval`. ``"paper"``:
         beta_O of Eq. (12) around the plug-in estimate (Eq. 11), [0, 1] until every cell has been seen.
     alpha
         The factor of the paper's radius, by default 8, the constant of its theorem.
@@ -59,7 +60,7 @@ class AdmissibleSequence(Estimator):
     >>> data = SimulatedEnvironment(network, seed=0).sample(do(), 10_000).to_frame()
     >>> estimate = AdmissibleSequence().fit(network, data).expected_reward(do(bronc="no"), "dysp", {"yes": 1, "no": 0})
     >>> round(estimate.value, 3), round(estimate.se, 3)
-    (0.148, 0.005)
+    (0.151, 0.005)
     """
 
     def __init__(self, radius: str = "lr", alpha: float | None = None, refresh: int | None = None) -> None:
@@ -77,8 +78,8 @@ class AdmissibleSequence(Estimator):
     def start(self, bandit: CausalBandit) -> Self:
         """Forget everything and lay out the tables for the arms of a bandit."""
         check_radius(self.radius, self.alpha, "lr")
-        if self.refresh is not None and self.refresh < 1:
-            raise ValueError(f"refresh must be at least 1, but got {self.refresh}")
+        if self.refresh is not None and (not isinstance(self.refresh, Integral) or self.refresh < 1):
+            raise ValueError(f"refresh must be an integer of at least 1, but got {self.refresh}")
         self.bandit_ = bandit
         self._tables = ContingencyTables(bandit)
         self.served_ = np.array([t > 0 for t in self._tables.table_of])
@@ -93,7 +94,10 @@ class AdmissibleSequence(Estimator):
         null = [i for i, action in enumerate(samples.actions) if not action]
         if not null:
             return self
-        rows = samples.codes if len(samples.actions) == 1 else samples.codes[samples.which == null[0]]
+        passive = samples.which == null[0]
+        for other in null[1:]:
+            passive |= samples.which == other
+        rows = samples.codes[passive]
         self._told += len(rows)
         self._waiting.append(rows)
         if (due := self._due(self._told)) > self._counted:
@@ -107,8 +111,9 @@ class AdmissibleSequence(Estimator):
 
     def intervals(self, delta: float) -> Intervals:
         """Return intervals that hold for the arms served, each at delta over their number; [0, 1] for the others."""
+        started(self)
         if self._current is None or delta != self._delta:
-            self._delta = delta
+            self._delta = probability("delta", delta)
             self._current = self._work_out(delta)
         return self._current
 
@@ -143,33 +148,31 @@ class AdmissibleSequence(Estimator):
         data
             A frame, or dicts, with one row a play. Columns that no formula needs may be missing.
         actions
-            The action of all rows or one for each; by default all are passive observations. Rows of other actions are
-            left out: the formula is one of observation.
+            The action of all rows or one for each; by default those that the index names, as `Samples.to_frame` writes
+            it, else all rows are passive observations. Rows of other actions are left out: the formula is one of
+            observation.
         states
             The states of the variables of a bare graph, 0 and 1 for those not named.
         """
-        self.graph_, self.states_ = graph, states
-        self.data_ = pd.DataFrame()
-        return self.partial_fit(data, actions)
+        passive = _passive(data, actions)
+        self.graph_, self.states_, self.data_ = graph, states, passive
+        return self
 
     def partial_fit(self, data: Any, actions: Action | Sequence[Action] | None = None) -> Self:
         """Take more data."""
         if not hasattr(self, "graph_"):
             raise RuntimeError("fit a graph first: partial_fit only adds data to it")
-        frame = as_frame(data)
-        if actions is not None and not isinstance(actions, Action):
-            if len(actions) != len(frame):
-                raise ValueError(f"there must be one action for each row, but got {len(actions)} for {len(frame)}")
-            frame = frame[[not action for action in actions]]
-        elif actions:
-            frame = frame.iloc[:0]
-        self.data_ = frame if self.data_.empty else pd.concat([self.data_, frame], ignore_index=True)
+        passive = _passive(data, actions)
+        self.data_ = pd.concat([self.data_, passive], ignore_index=True) if len(self.data_) else passive
         return self
 
     def expected_reward(
         self, action: Action, outcome: str, outcome_values: Mapping[State, float] | None = None
     ) -> Estimate:
-        """Return the estimate of E[outcome | action] and its standard error (delta method, smoothed cells).
+        """Return the estimate of E[outcome | action] and its standard error.
+
+        Every frequency in the formula is smoothed by half a count for each value it can take: a cell with few rows is
+        drawn towards equal shares, and the standard error (delta method) is never 0.
 
         Parameters
         ----------
@@ -181,7 +184,8 @@ class AdmissibleSequence(Estimator):
         Raises
         ------
         ValueError
-            If the effect has no admissible sequence; the message names the path in the way.
+            If the effect has no admissible sequence; the message names the path in the way. If there is no passive
+            observation.
         RuntimeError
             If nothing was fitted.
         """
@@ -192,9 +196,23 @@ class AdmissibleSequence(Estimator):
         )
         if bandit.sequences[0] is None:
             raise ValueError(str(explain(bandit.graph, bandit.canonical[0], outcome)))
+        if self.data_.empty:
+            raise ValueError("there is no passive observation to estimate from")
         estimator = clone(self).set_params(refresh=1).start(bandit)
         estimator.update(bandit.encode(Action(), self.data_))
         if estimator._tables.table_of[0] < 0:
             raise ValueError(f"the formula for {action} has more than {MOST_CELLS:,} cells")
         value, variance = estimator._tables.smoothed(0)
         return Estimate(value, math.sqrt(variance))
+
+
+def _passive(data: Any, actions: Action | Sequence[Action] | None) -> pd.DataFrame:
+    """Return a copy of the rows of passive observation, without their index."""
+    frame = as_frame(data)
+    if actions is None:
+        actions = actions_of_rows(frame) or Action()
+    distinct, which = distinct_actions(actions, len(frame))
+    if odd := [a for a in distinct if not isinstance(a, Action)]:
+        raise TypeError(f"an action must be written do(X=1), but got {odd[0]!r}")
+    null = np.array([not action for action in distinct], dtype=np.bool_)
+    return frame.loc[null[which]].reset_index(drop=True) if len(frame) else frame.reset_index(drop=True)

@@ -11,7 +11,7 @@ from numba import njit
 from sklearn.base import BaseEstimator
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence import Intervals, refresh_kt, refresh_paper
+from pgcpe.confidence import Intervals, probability, refresh_kt, refresh_paper
 from pgcpe.samples import Samples
 
 __all__ = ["EmpiricalMeans", "Estimate", "Estimator"]
@@ -87,21 +87,31 @@ class EmpiricalMeans(Estimator):
 
     def update(self, samples: Samples) -> Self:
         """Count every play of an action whose effect is provably that of an arm."""
-        arm = np.array([self.bandit_.index(action) for action in samples.actions])
+        arm = np.array([self.bandit_.index(action) for action in samples.actions], dtype=np.int64)
         _add(arm, samples.which, samples.codes, self.bandit_.reward_array, self.plays_, self.rewards_)
         return self
 
     def intervals(self, delta: float) -> Intervals:
         """Return [0, 1] for arms without plays. Only arms with new plays are worked out again."""
+        started(self)
         if delta != self._delta:
+            probability("delta", delta)
             self._done[:], self._delta = 0, delta
         n_arms = len(self.plays_)
         if self.radius == "kt":
-            refresh_kt(self.plays_, self.rewards_, self._done, math.log(n_arms / delta), self._lower, self._upper)
+            refresh_kt(
+                self.plays_, self.rewards_, self._done, math.log(n_arms) - math.log(delta), self._lower, self._upper
+            )
         else:
             alpha = 2.0 if self.alpha is None else self.alpha
             refresh_paper(self.plays_, self.rewards_, self._done, n_arms / delta, alpha, self._lower, self._upper)
         return Intervals(self._lower.copy(), self._upper.copy())
+
+
+def started(estimator: Estimator) -> None:
+    """Raise unless the estimator was started on a bandit."""
+    if not hasattr(estimator, "bandit_"):
+        raise RuntimeError(f"{type(estimator).__name__} has no intervals before start(bandit)")
 
 
 def check_radius(radius: str, alpha: float | None, exact: str) -> None:

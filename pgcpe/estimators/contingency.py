@@ -72,7 +72,7 @@ class ContingencyTables:
 
     def likelihood_ratio(self, alpha: float) -> Intervals:
         """Return the exact intervals of the arms with a table, each at error probability `alpha`."""
-        return Intervals(*_lr_intervals(*self.arrays, math.log(1 / alpha)))
+        return Intervals(*_lr_intervals(*self.arrays, -math.log(alpha)))
 
     def paper(self, delta: float, observations: int, alpha: float) -> Intervals:
         """Return the paper's intervals mu_O -+ beta_O after so many observations."""

@@ -6,6 +6,7 @@ import itertools
 import time
 import warnings
 from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -67,6 +68,11 @@ class Policy:
     ) -> None:
         if not isinstance(bandit, CausalBandit):
             raise TypeError(f"bandit must be a CausalBandit, but got {type(bandit).__name__}")
+        if not isinstance(direct, EmpiricalMeans):
+            raise TypeError(f"direct must be EmpiricalMeans, but got {type(direct).__name__}")
+        for name, value in (("epsilon", epsilon), ("delta", delta)):
+            if not isinstance(value, Real):
+                raise TypeError(f"{name} must be a number, but got {value!r}")
         if not 0 <= epsilon < 1:
             raise ValueError(f"epsilon must be at least 0 and below 1, but got {epsilon}")
         if not 0 < delta < 1:
@@ -91,7 +97,7 @@ class Policy:
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({len(self.bandit.arms)} arms, epsilon={self.epsilon}, delta={self.delta}: "
-            f"{self.n_plays} plays, {'recommends' if self.stopped else 'leaning to'} {self.recommendation})"
+            f"{self.n_plays} plays, {'recommends' if self.certificate else 'leaning to'} {self.recommendation})"
         )
 
     # ------------------------------------------------------------------------------------------------------ ask, tell
@@ -106,17 +112,21 @@ class Policy:
         """
         if n is None:
             return list(self._next)
-        if n < 1:
-            raise ValueError(f"n must be at least 1, but got {n}")
+        if not isinstance(n, Integral) or n < 1:
+            raise ValueError(f"n must be an integer of at least 1, but got {n}")
         return list(itertools.islice(itertools.cycle(self._next), n))
 
     def tell(self, actions: Action | Sequence[Action], samples: Any) -> Self:
-        """Learn from plays, asked for or not: logged data, late results and results out of order are all told here.
+        """Learn from plays, asked for or not: logged data and late results are told here as well.
+
+        Results may come in any order that does not depend on the outcomes. Told successes first, no interval could hold
+        at every time; tell a batch in one call when its results come in together.
 
         Parameters
         ----------
         actions
-            The action of all plays, or one for each. Any action on observed variables will do.
+            The action of all plays, or one for each, as `Action` or its text. Any action on observed variables will do.
+            A frame whose index is named "action", such as `history`, must agree.
         samples
             What was observed: `Samples`, a DataFrame with one row a play, a dict {variable: state} for one play, or a
             list of such dicts; with the reward and ``bandit.required``, others are left out.
@@ -143,6 +153,7 @@ class Policy:
     def _decide(self) -> None:
         """Work out intervals, candidates, next actions and verdict."""
         merged = self._direct.intervals(self._share)
+        before = self._conflicts.copy() if self._models else self._conflicts
         fresh = 0
         for model in self._models:
             other = model.intervals(self._share)
@@ -152,18 +163,19 @@ class Policy:
             self.bandit,
             self.epsilon,
             merged,
-            self._direct.plays_,
+            self._direct.plays_.copy(),
             leader,
             challenger,
-            self._conflicts,
+            self._conflicts.copy(),
             self._certificate,
         )
         self._next = self._sampling.choose(self.state)
         self._verdict = self._stopping.check(self.state)
         if fresh:
+            new = ", ".join(str(self.bandit.arms[i]) for i in np.flatnonzero(self._conflicts & ~before))
             warnings.warn(
-                f"the graph is in doubt: what was observed and the direct plays contradict each other for "
-                f"{', '.join(map(str, self.conflicts))}; from now on direct plays alone count there",
+                f"the graph is in doubt: what was observed and the direct plays contradict each other for {new}; "
+                "from now on direct plays alone count there",
                 stacklevel=3,
             )
 
@@ -229,6 +241,7 @@ class Policy:
             conflicts=self.conflicts,
             epsilon=self.epsilon,
             delta=self.delta,
+            stopped=self.stopped or bool(stop_reason),
             told=self._told.samples(),
         )
 
@@ -250,8 +263,13 @@ class Policy:
         -------
         Result
         """
-        if budget is not None and budget < 0:
-            raise ValueError(f"budget must not be negative, but got {budget}")
+        if not hasattr(environment, "perform"):
+            raise TypeError(
+                f"environment must have a method perform(actions), but got {type(environment).__name__}; "
+                "a network is simulated by SimulatedEnvironment(network, seed=0)"
+            )
+        if budget is not None and (not isinstance(budget, Integral) or budget < 0):
+            raise ValueError(f"budget must be an integer of at least 0, but got {budget}")
         left = float("inf") if budget is None else budget
         refreshed = 0.0
         with tqdm(total=budget, unit=" plays", disable=None if progress is None else not progress) as bar:

@@ -20,7 +20,7 @@ from pgcpe.samples import Samples
 __all__ = ["Result", "arms_table", "equal_arms"]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Result:
     """What a run found.
 
@@ -45,6 +45,8 @@ class Result:
         The arms whose direct and observational intervals had nothing in common.
     epsilon, delta
         What was asked for.
+    stopped
+        Whether the run has ended.
     """
 
     recommendation: Action
@@ -58,6 +60,7 @@ class Result:
     conflicts: tuple[Action, ...]
     epsilon: float
     delta: float
+    stopped: bool
     told: Samples = field(repr=False)
 
     @cached_property
@@ -67,41 +70,47 @@ class Result:
 
     @property
     def summary(self) -> str:
-        """One paragraph: what is recommended, what that is worth, why the run ended and what it took."""
+        """What is recommended, what that is worth, why the run ended and what it took, in two lines."""
         best = self.table.iloc[0]
         worth = {
             "exact": f"within {self.epsilon:g} of the best with probability at least {1 - self.delta:g}",
             "heuristic": "by a rule whose constants are not proved",
             None: "not certified",
         }[self.certificate]
+        cost = f" at a cost of {self.cost:,g}" if self.cost != self.n_plays else ""
         doubt = f"\nThe graph is in doubt at {', '.join(map(str, self.conflicts))}." if self.conflicts else ""
         return (
             f"{self.recommendation}: expected reward {best.estimate:.3f} in [{best.lower:.3f}, {best.upper:.3f}], "
-            f"{worth}.\nStopped after {self.n_plays:,} plays: {self.stop_reason}.{doubt}"
+            f"{worth}.\n{'Stopped after' if self.stopped else 'So far'} {self.n_plays:,} "
+            f"{'play' if self.n_plays == 1 else 'plays'}{cost}: {self.stop_reason}.{doubt}"
         )
 
     def to_string(self, rows: int = 10) -> str:
         """Return the summary and the first rows of the table."""
-        shown = self.table.head(rows).to_string(index=False, float_format="{:.3f}".format, formatters={"action": str})
-        more = f"\n... and {len(self.table) - rows} more arms" if len(self.table) > rows else ""
-        return f"{self.summary}\n\n{shown}{more}"
+        shown = self.table.head(max(rows, 1)).to_string(index=False, **self._formats)
+        return f"{self.summary}\n\n{shown}{self._more(rows)}"
 
     def __repr__(self) -> str:
         return self.to_string()
 
     def _repr_html_(self) -> str:
-        table = (
-            self.table.head(20)
-            .style.hide(axis="index")
-            .format(precision=3, escape="html")
-            .format(str, subset=["action"], escape="html")
-        )
-        more = f"<p>... and {len(self.table) - 20} more arms</p>" if len(self.table) > 20 else ""
-        return f"<p>{escape(self.summary).replace(chr(10), '<br>')}</p>{table.to_html()}{more}"
+        table = self.table.head(20).to_html(index=False, border=0, **self._formats)
+        return f"<p>{escape(self.summary).replace(chr(10), '<br>')}</p>{table}<p>{self._more(20).strip()}</p>"
+
+    @property
+    def _formats(self) -> dict[str, Any]:
+        return {"float_format": "{:.3f}".format, "formatters": {"action": str}}
+
+    def _more(self, rows: int) -> str:
+        left = len(self.table) - max(rows, 1)
+        return f"\n... and {left} more {'arm' if left == 1 else 'arms'}" if left > 0 else ""
 
     def plot(self, rows: int = 25, ax: Any = None) -> Any:
         """Draw the intervals of the best arms; return the matplotlib axes."""
-        return plot_intervals(self.table.head(rows), epsilon=self.epsilon, title=self.summary.split("\n")[0], ax=ax)
+        title = self.summary.split("\n")[0]
+        if len(self.table) > rows:
+            title += f" The best {rows} of {len(self.table)} arms."
+        return plot_intervals(self.table.head(rows), epsilon=self.epsilon, title=title, ax=ax)
 
 
 def arms_table(
