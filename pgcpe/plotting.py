@@ -39,7 +39,7 @@ def plot_intervals(table: pd.DataFrame, *, epsilon: float = 0.0, title: str = ""
     if len(table) == 0:
         raise ValueError("there must be at least one row to draw")
     if ax is None:
-        _, ax = plt.subplots(figsize=(8, 1.4 + 0.26 * len(table)), layout="constrained")
+        _, ax = plt.subplots(figsize=(8, 1.2 + 0.26 * len(table)), layout="constrained")
     height = np.arange(len(table))[::-1]
     colours = ["tab:orange", *["tab:blue"] * (len(table) - 1)]
     ax.hlines(height, table["lower"], table["upper"], colors=colours, linewidth=2.5)
@@ -49,10 +49,10 @@ def plot_intervals(table: pd.DataFrame, *, epsilon: float = 0.0, title: str = ""
         color="tab:orange",
         linestyle="--",
         linewidth=1,
-        label=f"certified once all others end left of here (its lower end + {epsilon:g})",
+        label=f"lower end of the first + {epsilon:g}:\ncertified once all others end before",
     )
     ax.set_ylim(-0.8, len(table) - 0.2)
-    ax.legend(loc="upper left", bbox_to_anchor=(0, -1.1 / (1.2 + 0.26 * len(table))), frameon=False, fontsize="small")
+    ax.legend(loc="upper left", fontsize="small")  # the best arms are on top, and on the right
     ax.set_yticks(height, [str(action).replace("$", r"\$") for action in table["action"]])
     ax.set_xlabel("expected reward")
     ax.set_title(title.replace("$", r"\$"), fontsize="medium", loc="left", wrap=True)
