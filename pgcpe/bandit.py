@@ -19,7 +19,6 @@ from pgcpe.samples import (
     Coding,
     ForcedCodes,
     Samples,
-    SamplesBuffer,
     actions_of_rows,
     as_frame,
     distinct_actions,
@@ -216,10 +215,6 @@ class CausalBandit:
         """The coding of what policies are told: the required variables and, last, the reward."""
         variables = (*self.required, self.reward)
         return Coding(variables, tuple(self.states[v] for v in variables))
-
-    def new_buffer(self) -> SamplesBuffer:
-        """Return an empty buffer for what a policy will be told."""
-        return SamplesBuffer(self.coding)
 
     @cached_property
     def _forced(self) -> ForcedCodes:

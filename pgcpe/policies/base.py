@@ -21,6 +21,7 @@ from pgcpe.environment import Environment
 from pgcpe.estimators.base import EmpiricalMeans, Estimator
 from pgcpe.policies.result import Result, arms_table
 from pgcpe.policies.rules import PolicyState, SamplingRule, StoppingRule
+from pgcpe.samples import SamplesBuffer
 
 __all__ = ["Policy"]
 
@@ -91,7 +92,7 @@ class Policy:
         )
         self._rank = np.random.default_rng(seed).permutation(len(bandit.arms))
         self._conflicts = np.zeros(len(bandit.arms), dtype=np.bool_)
-        self._told = bandit.new_buffer()
+        self._told = SamplesBuffer(bandit.coding)
         self._decide()
 
     def __repr__(self) -> str:
