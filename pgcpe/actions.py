@@ -75,7 +75,7 @@ class Action(Mapping[str, State]):
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Action) and self._settings == other._settings
+        return self is other or (isinstance(other, Action) and self._settings == other._settings)
 
     def __reduce__(self) -> tuple[type[Action], tuple[dict[str, State]]]:
         return Action, (self._settings,)

@@ -1,0 +1,135 @@
+"""A table over all public entry points: at least two mistakes each, the error each gives, and nothing lost.
+
+State is compared before and after for what has state; the long tables of each module stand in its own tests.
+"""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import dag
+
+import pgcpe
+from pgcpe import (
+    CCPE,
+    LUCB,
+    Action,
+    AdmissibleSequence,
+    CausalBandit,
+    EmpiricalMeans,
+    Policy,
+    Samples,
+    SimulatedEnvironment,
+    admissible_sequence,
+    do,
+    equal_effect,
+    expected_reward,
+    expected_rewards,
+    explain,
+    interventions,
+    is_admissible_sequence,
+    load_network,
+)
+from pgcpe.confidence import kt_interval, paper_direct_radius, paper_observational_radius
+from pgcpe.trees import likelihood_ratio_interval
+
+GRAPH = dag([("Z", "X"), ("Z", "Y"), ("X", "Y"), ("U", "X")], {"U"})
+CANCER = load_network("cancer")
+VALUES = {"True": 0, "False": 1}
+ROW = {"Z": 0, "X": 1, "Y": 1}
+
+
+def question():
+    return CausalBandit(GRAPH, reward="Y", arms=[do(X=0), do(X=1)])
+
+
+def cancer():
+    arms = interventions(CANCER, reward="Dyspnoea")
+    return CausalBandit(CANCER, reward="Dyspnoea", arms=arms, reward_values=VALUES)
+
+
+def without_table():
+    network = load_network("cancer")
+    network.remove_cpds("Smoker")
+    return network
+
+
+TABLE = [
+    ("load_network", lambda: load_network("nowhere.bif"), "there is no file 'nowhere.bif'"),
+    ("load_network", lambda: load_network("asia", latents=["U"]), "latents must be variables of the network"),
+    ("Action", lambda: Action({1: 0}), "named by a string"),
+    ("Action", lambda: Action.parse("do(X)"), "must be written like"),
+    ("do", lambda: do({"X": 1}, X=0), "must be set once"),
+    ("do", lambda: do(X=[0]), "unhashable"),
+    ("interventions", lambda: interventions(GRAPH, reward="Q"), "reward must be a variable"),
+    ("interventions", lambda: interventions(GRAPH, reward="Y", size=9), "size must be between 0 and 2"),
+    ("admissible_sequence", lambda: admissible_sequence(GRAPH, ["Q"], "Y"), "but got Q"),
+    ("admissible_sequence", lambda: admissible_sequence(GRAPH, ["U"], "Y"), "U is latent"),
+    ("is_admissible_sequence", lambda: is_admissible_sequence(GRAPH, [("Q", [])], "Y"), "but got Q"),
+    ("is_admissible_sequence", lambda: is_admissible_sequence(GRAPH, [("X", ["Q"])], "Y"), "Z must hold variables"),
+    ("equal_effect", lambda: equal_effect(GRAPH, do(Y=1), "Y"), "must not be a treatment"),
+    ("equal_effect", lambda: equal_effect(GRAPH, do(X=1), "Q"), "but got Q"),
+    ("explain", lambda: explain(GRAPH, ["X"], "U"), "U is latent"),
+    ("explain", lambda: explain(GRAPH, ["X", "Y"], "Y"), "must not be a treatment"),
+    ("CausalBandit", lambda: CausalBandit(GRAPH, reward="Y", arms=[]), "at least one action"),
+    ("CausalBandit", lambda: CausalBandit(GRAPH, reward="Y", arms=[do(U=1)]), "latent and cannot be set"),
+    ("SimulatedEnvironment", lambda: SimulatedEnvironment(without_table(), seed=0), "Smoker has no table"),
+    ("SimulatedEnvironment", lambda: SimulatedEnvironment(CANCER, seed=0).perform([do(Q=1)]), "no observed variable"),
+    ("expected_reward", lambda: expected_reward(CANCER, do(), reward="Dyspnoea"), "say what they are worth"),
+    ("expected_reward", lambda: expected_reward(GRAPH, do(), reward="Y"), "has no table"),
+    ("expected_rewards", lambda: expected_rewards(without_table(), cancer()), "Smoker has no table"),
+    ("expected_rewards", lambda: expected_rewards(GRAPH, question()), "has no table"),
+    ("Samples", lambda: Samples.from_frame(pd.DataFrame({"X": [1]}), {"Y": (0, 1)}, do()), r"lack \['Y'\]"),
+    ("Samples", lambda: Samples.from_frame(pd.DataFrame({"Y": [7]}), {"Y": (0, 1)}, do()), "row 0 .* but got 7"),
+    ("EmpiricalMeans", lambda: EmpiricalMeans("lr").start(question()), "radius must be 'kt' or 'paper'"),
+    ("EmpiricalMeans", lambda: EmpiricalMeans().start(question()).intervals(2.0), "delta must be between"),
+    ("AdmissibleSequence", lambda: AdmissibleSequence().intervals(0.1), "before start"),
+    ("AdmissibleSequence", lambda: AdmissibleSequence().fit(GRAPH, 3), "samples must be"),
+    ("CCPE", lambda: CCPE(question(), delta=0), "delta must be between 0 and 1"),
+    ("CCPE", lambda: CCPE(question(), direct=AdmissibleSequence()), "direct must be EmpiricalMeans"),
+    ("LUCB", lambda: LUCB(question(), epsilon=1), "epsilon must be at least 0"),
+    ("LUCB", lambda: LUCB(question(), radius="lr"), "radius must be"),
+    ("Policy", lambda: Policy(GRAPH, direct=EmpiricalMeans(), sampling=None, stopping=None), "must be a CausalBandit"),
+    ("Policy", lambda: LUCB(question()).tell(do(X=2), ROW), "X has the states 0, 1, but got 2"),
+    ("kt_interval", lambda: kt_interval([5], [1, 2], 0.1), "finite arrays over the arms"),
+    ("kt_interval", lambda: kt_interval([5], [1], 1.0), "alpha must be between"),
+    ("paper_direct_radius", lambda: paper_direct_radius([1], 2, 0.0), "delta must be between"),
+    ("paper_direct_radius", lambda: paper_direct_radius([1], 2, 1.5), "delta must be between"),
+    ("paper_observational_radius", lambda: paper_observational_radius(9, 1, 1, 1, 2, 3, 0.0), "delta must be between"),
+    ("paper_observational_radius", lambda: paper_observational_radius(9, 1, 1, 1, 2, 3, -1), "delta must be between"),
+    ("likelihood_ratio_interval", lambda: likelihood_ratio_interval([], [1, 2], [0, 0], 0.1), "must have 1 entries"),
+    ("likelihood_ratio_interval", lambda: likelihood_ratio_interval([], [np.nan], [0], 0.1), "must be finite"),
+]
+
+WITHOUT_MISTAKES = {"Environment", "Estimate", "Estimator", "Intervals", "Result", "shipped_networks"}
+"""Protocols, values that others make, and a function without arguments."""
+
+
+@pytest.mark.parametrize(("name", "mistake", "message"), TABLE, ids=[f"{row[0]}-{i}" for i, row in enumerate(TABLE)])
+def test_the_error_says_what_is_wrong(name, mistake, message):
+    with pytest.raises((ValueError, TypeError, RuntimeError, FileNotFoundError), match=message):
+        mistake()
+
+
+def test_every_public_name_stands_in_the_table_twice():
+    names = [row[0] for row in TABLE]
+    assert {n for n in pgcpe.__all__ if names.count(n) < 2} == WITHOUT_MISTAKES
+
+
+def test_a_fitted_estimator_keeps_its_fit():
+    fitted = AdmissibleSequence().fit(GRAPH, [ROW, {"Z": 1, "X": 0, "Y": 0}])
+    before = fitted.expected_reward(do(X=1), "Y")
+    for mistake in (lambda: fitted.fit(GRAPH, 3), lambda: fitted.partial_fit([ROW], [do(), do()])):
+        with pytest.raises((ValueError, TypeError)):
+            mistake()
+        assert fitted.expected_reward(do(X=1), "Y") == before
+
+
+def test_an_environment_keeps_its_generator():
+    environment = SimulatedEnvironment(CANCER, seed=3)
+    before = pickle.dumps(environment._rng.bit_generator.state)
+    for mistake in ([do(Q=1)], [do(Smoker="perhaps")], ["do()"]):
+        with pytest.raises((ValueError, TypeError)):
+            environment.perform(mistake)
+    assert pickle.dumps(environment._rng.bit_generator.state) == before
