@@ -167,7 +167,9 @@ class CausalBandit:
             if variable == self.reward or variable in self._latents:
                 kind = "the reward" if variable == self.reward else "latent"
                 raise ValueError(f"{action} sets {variable}, which is {kind} and cannot be set")
-        return Action({v: self.states[v][find_state(self.states[v], s, v)] for v, s in action.items()})
+        found = {v: self.states[v][find_state(self.states[v], s, v)] for v, s in action.items()}
+        same = all(type(s) is type(action[v]) and s == action[v] for v, s in found.items())
+        return action if same else Action(found)  # the same object is found fastest
 
     def canonical_of(self, action: Action) -> Action:
         """Return the smallest action of provably equal effect, for an action with the network's states."""
@@ -298,7 +300,7 @@ class CausalBandit:
             same = all(own[i] == self.action(actions) for i in set(named))
         else:
             same = len(actions) == len(samples) and all(
-                self.action(given) == own[i] for given, i in zip(actions, named, strict=True)
+                given is own[i] or self.action(given) == own[i] for given, i in zip(actions, named, strict=True)
             )
         if not same:
             raise ValueError(f"the actions told must be those of the {len(samples)} samples, but differ from them")
