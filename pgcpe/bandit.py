@@ -226,13 +226,13 @@ class CausalBandit:
     def _cardinalities(self) -> NDArray[np.int32]:
         return np.array([len(states) for states in self.coding.states], dtype=np.int32)
 
-    def encode(self, actions: Action | Sequence[Action], samples: Any) -> Samples:
+    def encode(self, actions: Action | str | Sequence[Action | str], samples: Any) -> Samples:
         """Return what was told as samples with the bandit's coding, or raise.
 
         Parameters
         ----------
         actions
-            The action of all plays, or one for each.
+            The action of all plays, or one for each; text is parsed.
         samples
             `Samples`, a DataFrame, a dict {variable: state} or a list of such dicts, with the reward and the required
             variables; others are left out.
@@ -265,7 +265,7 @@ class CausalBandit:
         return ValueError(f"row {row} has {variable}={value}, which contradicts its action {action}")
 
     def _actions_told(
-        self, actions: Action | Sequence[Action], frame: pd.DataFrame
+        self, actions: Action | str | Sequence[Action | str], frame: pd.DataFrame
     ) -> tuple[tuple[Action, ...], NDArray[np.intp]]:
         """Return the actions of a frame; where its index names them, those given must be the same."""
         given = self.action(actions) if isinstance(actions, (Action, str)) else [self.action(a) for a in actions]
@@ -289,7 +289,7 @@ class CausalBandit:
         return np.ascontiguousarray(codes[:, : len(needed)])
 
     def _match(
-        self, actions: Action | Sequence[Action], samples: Samples
+        self, actions: Action | str | Sequence[Action | str], samples: Samples
     ) -> tuple[tuple[Action, ...], NDArray[np.intp]]:
         """Return the actions of samples that carry their own; those given must be the same."""
         named = samples.which.tolist()

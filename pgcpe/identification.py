@@ -87,9 +87,9 @@ def admissible_sequence(
     Returns
     -------
     list of (str, frozenset of str), or None
-        The pairs (X_i, Z_i) in a topological order of the graph. On random graphs of up to seven observed variables
-        no sequence was smaller (21,385 of 21,385); that it is the smallest is not proved. With more than six
-        treatments the first one found is returned; that there is none can then take long to find out.
+        The pairs (X_i, Z_i) in a topological order of the graph. On the random graphs of the tests none is smaller;
+        that it is always the smallest is not proved. With more than six treatments the first one found is returned;
+        that there is none can then take long to find out.
 
     Raises
     ------

@@ -62,9 +62,8 @@ def test_run_with_hidden_variables_and_a_picture(capsys, tmp_path):
 def test_arms(capsys):
     code, out, _ = call(capsys, "arms", *VISITS, "--reward", "recovered=yes")
     assert code == 0
-    lines = {line.split("  ")[0].strip() or line.split(")")[0].strip() + ")": line for line in out.splitlines()}
-    assert any("adjusting for severity1" in line for line in lines.values())
-    assert any("no: severity1 <- frailty -> recovered" in line for line in lines.values())
+    assert "adjusting for severity1" in out
+    assert "no: severity1 <- frailty -> recovered" in out
     code, out, _ = call(capsys, "arms", "cancer", "--reward", "Dyspnoea=False", "--json")
     arms = {tuple(entry["action"].items()): entry for entry in json.loads(out)}
     assert arms[()]["q_a"] == 1

@@ -117,7 +117,7 @@ class Policy:
             raise ValueError(f"n must be an integer of at least 1, but got {n}")
         return list(itertools.islice(itertools.cycle(self._next), n))
 
-    def tell(self, actions: Action | Sequence[Action], samples: Any) -> Self:
+    def tell(self, actions: Action | str | Sequence[Action | str], samples: Any) -> Self:
         """Learn from plays, asked for or not: logged data and late results are told here as well.
 
         Results may come in any order that does not depend on the outcomes. Told successes first, no interval could hold
