@@ -5,7 +5,8 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals
 from pgcpe.environment import Environment, SimulatedEnvironment, expected_reward, expected_rewards
 from pgcpe.estimators import AdmissibleSequence, EmpiricalMeans, Estimate, Estimator
-from pgcpe.identification import admissible_sequence, equal_effect, explain, is_admissible_sequence
+from pgcpe.explanation import explain
+from pgcpe.identification import admissible_sequence, equal_effect, is_admissible_sequence
 from pgcpe.networks import load_network, shipped_networks
 from pgcpe.policies import CCPE, LUCB, Policy, Result
 from pgcpe.samples import Samples

@@ -18,7 +18,8 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.complexity import observation_probabilities
 from pgcpe.environment import SimulatedEnvironment
 from pgcpe.estimators import AdmissibleSequence, EmpiricalMeans
-from pgcpe.identification import Explanation, equal_effect, explain
+from pgcpe.explanation import Explanation, explain
+from pgcpe.identification import equal_effect
 from pgcpe.networks import find_state, load_network, shipped_networks, states_of
 from pgcpe.policies import CCPE, LUCB, Policy, Result
 from pgcpe.policies.result import equal_arms

@@ -59,6 +59,24 @@ def random_dag(rng: np.random.Generator, observed: int, latents: int, density: f
     return dag([(str(a), str(b)) for a, b in edges], hidden, [*names, *hidden])
 
 
+def random_questions(seed, n):
+    """Random graphs with hidden causes, treatments and an outcome."""
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        observed = int(rng.integers(4, 7))
+        graph = random_dag(rng, observed, int(rng.integers(0, 4)), float(rng.choice([0.3, 0.45, 0.6])))
+        outcome = f"V{observed - 1}" if rng.random() < 0.9 else f"V{observed - 2}"
+        pool = [f"V{i}" for i in range(observed) if f"V{i}" != outcome]
+        yield graph, [str(v) for v in rng.choice(pool, int(rng.integers(1, 4)), replace=False)], outcome
+
+
+def hidden_anywhere(rng, n, density=0.45):
+    """A random DAG whose latent variables are not only roots, and may be causes of each other."""
+    names = [f"V{i}" for i in range(n)]
+    edges = [(a, b) for a, b in itertools.combinations(names, 2) if rng.random() < density]
+    return dag(edges, map(str, rng.choice(names[:-1], int(rng.integers(1, 3)), replace=False)), names)
+
+
 def random_tables(
     rng: np.random.Generator, graph: nx.DiGraph, most: int = 3
 ) -> dict[str, tuple[list[str], np.ndarray]]:

@@ -1,16 +1,15 @@
 """Identification against brute force over all sequences, and against exact distributions."""
 
 import itertools
-import re
 
 import networkx as nx
 import numpy as np
 import pytest
-from helpers import case, case_network, dag, is_separated, joint, random_dag, random_tables
+from helpers import case, case_network, dag, hidden_anywhere, is_separated, joint, random_questions, random_tables
 from pgmpy.base import DAG
 
 from pgcpe import Action, admissible_sequence, do, equal_effect, expected_reward, explain, is_admissible_sequence
-from pgcpe.identification import connecting_path, mutilated, number_of_cells
+from pgcpe.identification import mutilated, number_of_cells
 
 NETWORKS = ["sprinkler", "instrument", "sequential_treatments", "front_door", "confounded_twice", "mediated"]
 
@@ -64,16 +63,6 @@ def fewest_by_brute_force(graph, treatments, outcome) -> int | None:
                     if admissible_by_definition(graph, order, parts, outcome):
                         return size
     return None
-
-
-def random_questions(seed, n):
-    rng = np.random.default_rng(seed)
-    for _ in range(n):
-        observed = int(rng.integers(4, 7))
-        graph = random_dag(rng, observed, int(rng.integers(0, 4)), float(rng.choice([0.3, 0.45, 0.6])))
-        outcome = f"V{observed - 1}" if rng.random() < 0.9 else f"V{observed - 2}"
-        pool = [f"V{i}" for i in range(observed) if f"V{i}" != outcome]
-        yield graph, [str(v) for v in rng.choice(pool, int(rng.integers(1, 4)), replace=False)], outcome
 
 
 def test_the_search_finds_one_exactly_when_there_is_one_and_the_smallest():
@@ -182,52 +171,6 @@ def test_many_treatments_without_a_sequence_are_refused_soon():
     assert admissible_sequence(graph, names[1:], "Y") is not None
 
 
-# -------------------------------------------------------------------------------------------------------------- why
-
-
-def test_explanations():
-    graph = dag([("Z", "X"), ("Z", "Y"), ("X", "Y")])
-    why = explain(graph, do(X=1), "Y")
-    assert why.words == "E[Y | do(X)] is the mean of E[Y | Z, X] over P(Z)."
-    assert why.latex == r"E[\mathrm{Y} \mid do(x)] = \sum_{z} E[\mathrm{Y} \mid z, x] P(z)"
-    assert why.sequence == [("X", frozenset({"Z"}))]
-    assert (why.treatments, why.outcome, why.path) == (("X",), "Y", "")
-    bow = explain(dag([("X", "Y"), ("U", "X"), ("U", "Y")], {"U"}), ["X"], "Y")
-    assert bow.sequence is None
-    assert bow.path == "X <- U -> Y"
-    assert "X <- U -> Y stays open given nothing" in str(bow)
-    twice = explain(case_network(case("sequential_treatments")), ["A2", "A1"], "Y")
-    assert "P(C1) P(C2 | C1, A1)" in twice.words
-    assert explain(dag([("X", "Y")]), ["X"], "Y").words.startswith("E[Y | do(X)] = E[Y | X]")
-
-
-def test_the_path_in_the_way_is_open_and_leads_into_the_treatment():
-    for graph, treatments, outcome in random_questions(5, 150):
-        why = explain(graph, treatments, outcome)
-        assert (why.sequence is None) == (why.path != "")
-        if why.path:
-            assert why.path.split()[0] in treatments
-            assert why.path.split()[-1] == outcome
-
-
-def test_connecting_paths_are_open_and_found_iff_not_separated():
-    rng = np.random.default_rng(6)
-    for graph, _, _ in random_questions(7, 200):
-        x, y, *rest = (str(v) for v in rng.permutation(list(graph)))
-        given = set(rest[: int(rng.integers(0, 3))])
-        path = connecting_path(graph, x, y, given)
-        assert (path == "") == is_separated(graph, x, y, given)
-        if path:
-            nodes, arrows = path.split()[::2], path.split()[1::2]
-            for a, arrow, b in zip(nodes, arrows, nodes[1:], strict=False):
-                assert graph.has_edge(a, b) if arrow == "->" else graph.has_edge(b, a)
-            for before, v, after in zip(arrows, nodes[1:-1], arrows[1:], strict=False):
-                if (before, after) == ("->", "<-"):
-                    assert given & (nx.descendants(graph, v) | {v})
-                else:
-                    assert v not in given
-
-
 def test_mutilated():
     graph = DAG([("A", "B"), ("B", "C")])
     assert set(mutilated(graph, under=["B"]).edges) == {("A", "B")}
@@ -300,13 +243,6 @@ def test_the_definition_as_printed_accepts_a_wrong_formula():
     assert formula(passive, order, topological, setting, "Y", y) == pytest.approx(truth, abs=1e-12)
 
 
-def hidden_anywhere(rng, n, density=0.45):
-    """A random DAG whose latent variables are not only roots, and may be causes of each other."""
-    names = [f"V{i}" for i in range(n)]
-    edges = [(a, b) for a, b in itertools.combinations(names, 2) if rng.random() < density]
-    return dag(edges, map(str, rng.choice(names[:-1], int(rng.integers(1, 3)), replace=False)), names)
-
-
 def test_hidden_variables_may_stand_anywhere():
     rng = np.random.default_rng(10)
     answers = [0, 0]
@@ -360,112 +296,6 @@ def test_equal_effect_by_the_paths():
         action = Action(dict.fromkeys(treatments, "s"))
         assert equal_effect(graph, action, outcome) == Action(dict.fromkeys(stays, "s"))
         assert equal_effect(graph, equal_effect(graph, action, outcome), outcome) == Action(dict.fromkeys(stays, "s"))
-
-
-# ----------------------------------------------------------------------------------------------- why, taken at its word
-
-
-def is_open(graph, path, given) -> bool:
-    """Whether a path, written with its arrows, is in the graph and d-connects its ends."""
-    nodes, arrows = path.split()[::2], path.split()[1::2]
-    in_graph = all(
-        graph.has_edge(*((a, b) if arrow == "->" else (b, a)))
-        for a, arrow, b in zip(nodes, arrows, nodes[1:], strict=False)
-    )
-    through = (
-        bool(given & (nx.descendants(graph, v) | {v})) if arrows[i : i + 2] == ["->", "<-"] else v not in given
-        for i, v in enumerate(nodes[1:-1])
-    )
-    return in_graph and len(set(nodes)) == len(nodes) and all(through)
-
-
-def drawn(graph, nodes) -> str:
-    text = nodes[0]
-    for a, b in itertools.pairwise(nodes):
-        text += f" {'->' if graph.has_edge(a, b) else '<-'} {b}"
-    return text
-
-
-def test_no_open_path_is_shorter_than_the_connecting_path():
-    """Against all paths of the skeleton, one by one."""
-    rng = np.random.default_rng(15)
-    counts = [0, 0]
-    for _ in range(200):
-        graph = hidden_anywhere(rng, int(rng.integers(4, 8)))
-        x, y, *rest = (str(v) for v in rng.permutation(list(graph)))
-        given = set(rest[: int(rng.integers(0, 4))])
-        skeleton = nx.Graph(graph.edges)
-        skeleton.add_nodes_from(graph)
-        paths = [drawn(graph, nodes) for nodes in nx.all_simple_paths(skeleton, x, y)]
-        lengths = [len(path.split()) for path in paths if is_open(graph, path, given)]
-        found = connecting_path(graph, x, y, given)
-        assert bool(found) == bool(lengths) == (not nx.is_d_separator(graph, x, y, given))
-        counts[bool(found)] += 1
-        if found:
-            assert is_open(graph, found, given)
-            assert len(found.split()) == min(lengths)
-    assert min(counts) > 30
-
-
-def test_the_path_in_the_way_stays_open_in_the_graph_of_its_step():
-    """The words name the path and what is given; no part of what may be conditioned on closes the way."""
-    seen = 0
-    for graph, treatments, outcome in random_questions(16, 200):
-        why = explain(graph, treatments, outcome)
-        assert why.sequence == admissible_sequence(graph, treatments, outcome)
-        if why.sequence is not None:
-            continue
-        seen += 1
-        path, names = re.search(r"sequence: (.*) stays open given (.*), the most", str(why)).groups()
-        assert path == why.path
-        x, given = path.split()[0], set() if names == "nothing" else set(names.split(", "))
-        later = set(treatments) - given - {x}
-        cut = mutilated(graph, under=[x], over=later)
-        assert not given & (graph.latents | {outcome})
-        assert not given & set().union(*({v} | nx.descendants(graph, v) for v in {x} | later))
-        assert is_open(cut, path, given)
-        before = set(treatments) & given
-        for n in range(len(given - before) + 1):
-            for some in itertools.combinations(given - before, n):
-                assert not is_separated(cut, x, outcome, before | set(some))
-    assert seen > 50
-
-
-def test_words_and_latex_of_a_sequence():
-    network = case_network(case("sequential_treatments"))
-    why = explain(network, ["A2", "A1"], "Y")
-    assert why.words == "E[Y | do(A1, A2)] is the mean of E[Y | C1, A1, C2, A2] over P(C1) P(C2 | C1, A1)."
-    assert why.latex == (
-        r"E[\mathrm{Y} \mid do(a_{1}, a_{2})] = \sum_{c_{1}, c_{2}} "
-        r"E[\mathrm{Y} \mid c_{1}, a_{1}, c_{2}, a_{2}] P(c_{1}) P(c_{2} \mid c_{1}, a_{1})"
-    )
-    assert str(why) == f"{why.words}\n{why.latex}"
-    front = explain(case_network(case("front_door")), ["smoker"], "cancer")
-    assert front.path == "smoker <- U -> cancer"
-    assert str(front) == front.words
-    assert explain(network, [], "Y").words.startswith("E[Y | do()] = E[Y]")
-
-
-def test_latex_can_be_set():
-    mathtext = pytest.importorskip("matplotlib.mathtext")
-    parser = mathtext.MathTextParser("path")
-    for x, z, y in [
-        ("X", "Z", "Y"),
-        ("X_1", "Z12", "Y"),
-        ("light-on", "a_b_c", "V 3"),
-        ("12", "X10_2", "_"),
-        ("Ä", "ß", "ü"),
-    ]:
-        why = explain(dag([(z, x), (z, y), (x, y)]), [x], y)
-        parser.parse(f"${why.latex}$")
-
-
-def test_latex_tells_names_apart_that_differ_in_case():
-    """The sum over x must not bind the treatment X."""
-    why = explain(dag([("x", "X"), ("x", "Y"), ("X", "Y")]), ["X"], "Y")
-    bound, conditioned = re.search(r"sum_{(.*)} E\[.* \\mid (.*)\]", why.latex).groups()
-    assert len(set(conditioned.split(", "))) == 2
-    assert bound in conditioned.split(", ")
 
 
 def test_errors_of_the_other_questions():

@@ -15,6 +15,7 @@ ROOMS = [
     "trees",
     "plotting",
     "identification",
+    "explanation",
     "special_cases",
     "samples",
     "bandit",

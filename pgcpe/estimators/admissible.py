@@ -18,7 +18,7 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals, probability
 from pgcpe.estimators.base import Estimate, Estimator, check_radius, started
 from pgcpe.estimators.contingency import MOST_CELLS, ContingencyTables
-from pgcpe.identification import explain
+from pgcpe.explanation import explain
 from pgcpe.networks import State
 from pgcpe.samples import Samples, actions_of_rows, as_frame, distinct_actions
 
