@@ -4,7 +4,7 @@ from pgcpe.actions import Action, do, interventions
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals
 from pgcpe.environment import Environment, SimulatedEnvironment, expected_reward, expected_rewards
-from pgcpe.estimators import AdmissibleSequence, EmpiricalMeans, Estimate, Estimator
+from pgcpe.estimators import BGLM, AdmissibleSequence, EmpiricalMeans, Estimate, Estimator
 from pgcpe.explanation import explain
 from pgcpe.identification import admissible_sequence, equal_effect, is_admissible_sequence
 from pgcpe.networks import load_network, shipped_networks
@@ -12,6 +12,7 @@ from pgcpe.policies import CCPE, LUCB, Policy, Result
 from pgcpe.samples import Samples
 
 __all__ = [
+    "BGLM",
     "CCPE",
     "LUCB",
     "Action",

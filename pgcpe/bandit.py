@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numba import njit
 from numpy.typing import NDArray
 
 from pgcpe.actions import Action
@@ -22,6 +22,7 @@ from pgcpe.samples import (
     actions_of_rows,
     as_frame,
     distinct_actions,
+    first_contradiction,
 )
 
 __all__ = ["CausalBandit"]
@@ -111,6 +112,7 @@ class CausalBandit:
             )
         self.reward = reward
         self._latents = latents_of(graph)
+        self._recorded: frozenset[str] = frozenset()
         self.observed = tuple(v for v in self.graph.nodes if v not in self._latents)
         self.reward_array = _reward_array(self.states[reward], reward, reward_values)
         self.reward_array.setflags(write=False)
@@ -204,11 +206,30 @@ class CausalBandit:
     @cached_property
     def required(self) -> tuple[str, ...]:
         """The variables, other than the reward, whose values some formula needs; in the order of the graph."""
-        needed: set[str] = set()
+        needed = set(self._recorded)
         for sequence in self.sequences:
             for treatment, adjusted in sequence or []:
                 needed |= {treatment, *adjusted}
         return tuple(v for v in self.observed if v in needed)
+
+    def recording(self, variables: Iterable[str]) -> CausalBandit:
+        """Return the same question with more required variables: those that an estimator needs besides.
+
+        Raises
+        ------
+        ValueError
+            If one of them is latent or unknown.
+        """
+        more = set(variables) - {self.reward}
+        if odd := sorted(more - set(self.observed)):
+            raise ValueError(f"only observed variables can be recorded, but got {', '.join(odd)}")
+        if more <= set(self.required):
+            return self
+        wider = copy.copy(self)
+        for derived in ("required", "coding", "_forced", "_cardinalities"):
+            wider.__dict__.pop(derived, None)
+        wider._recorded, wider._seen = self._recorded | more, None
+        return wider
 
     # ------------------------------------------------------------------------------------------------------ samples
 
@@ -253,7 +274,7 @@ class CausalBandit:
             distinct, which = self._actions_told(actions, frame)
             codes = self._coded(frame, distinct, which)
         rows = self._forced.rows(distinct)
-        if (wrong := _first_contradiction(codes, self._cardinalities, self._forced.table, rows, which)) >= 0:
+        if (wrong := first_contradiction(codes, self._cardinalities, self._forced.table, rows, which)) >= 0:
             row, column = divmod(wrong, codes.shape[1])
             if not 0 <= codes[row, column] < self._cardinalities[column]:
                 raise ValueError(f"row {row} has the code {codes[row, column]} for {self.coding.variables[column]}")
@@ -358,15 +379,3 @@ def _reward_array(states: Sequence[State], reward: str, values: Mapping[State, f
     if array.min() < 0 or array.max() > 1:
         raise ValueError(f"reward_values must lie in [0, 1], but got {dict(values)}")
     return array
-
-
-@njit(cache=True)
-def _first_contradiction(codes, cardinalities, forced, action, which):  # type: ignore[no-untyped-def]
-    """Return the flat position of the first code that is none or not what the action of its row forces, or -1."""
-    rows, columns = codes.shape
-    for i in range(rows):
-        for j in range(columns):
-            f = forced[action[which[i]], j]
-            if (f >= 0 and codes[i, j] != f) or not 0 <= codes[i, j] < cardinalities[j]:
-                return i * columns + j
-    return -1

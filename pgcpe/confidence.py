@@ -13,7 +13,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Intervals", "kt_interval", "paper_direct_radius", "paper_observational_radius"]
+__all__ = [
+    "BGLM_RADII",
+    "Intervals",
+    "kt_interval",
+    "lucb1_radius",
+    "paper_bglm_radius",
+    "paper_direct_radius",
+    "paper_observational_radius",
+]
 
 Floats = NDArray[np.float64]
 
@@ -99,6 +107,17 @@ def paper_direct_radius(plays: ArrayLike, n_arms: int, delta: float, alpha: floa
     )
 
 
+def lucb1_radius(plays: ArrayLike, n_arms: int, iteration: int, delta: float, alpha: float = 1.0) -> Floats:
+    """Return LUCB1's radius ``alpha sqrt(log(1.25 K t^4 / delta) / (2n))``; infinite where n = 0.
+
+    t counts iterations of two plays, from K at the end of the first play of every arm. Source: Kalyanakrishnan et al.
+    2012, section 3; alpha = 1 is theirs, the smaller ones of the paper's experiments have no guarantee.
+    """
+    level = math.log(1.25 * n_arms * float(iteration) ** 4 / probability("delta", delta))
+    n = np.asarray(plays, dtype=np.float64)
+    return np.asarray(alpha * np.sqrt(level / (2.0 * np.maximum(n, 1e-300))), dtype=np.float64)
+
+
 def paper_observational_radius(
     observations: int,
     smallest_cell: float,
@@ -125,6 +144,63 @@ def paper_observational_radius(
     """
     union = paper_observational_union(n_treatments, n_adjusted, n_cells, n_arms)
     return float(union_radius(smallest_cell, union / probability("delta", delta), observations, alpha))
+
+
+BGLM_RADII = ("printed", "proved", "ell_D", "ell", "plain")
+"""The readings of beta_O for BGLM, see `paper_bglm_radius`."""
+
+
+def paper_bglm_radius(
+    observations: int,
+    n_on_paths: ArrayLike,
+    most_parents: int,
+    n_nodes: int,
+    delta: float,
+    *,
+    reading: str,
+    alpha: float,
+    slope_ratio: float = 1.0,
+    eta: float = 1.0,
+) -> Floats:
+    """Return beta_O of Eq. (6), ``alpha c sqrt(log(3 n t^2 / delta) / t)``, in one of five readings of the factor c.
+
+    ========== ============================================ ==========================================================
+    reading    c                                            worth
+    ========== ============================================ ==========================================================
+    printed    M1 / (kappa sqrt(eta)) D^1.5 l D^1.5         Eq. (6) with q_a of Eq. (5): D^1.5 stands in both
+    proved     M1 / (kappa sqrt(eta)) l D^1.5               where the proof ends; with alpha = 6 sqrt(2) the theorem
+    ell_D      l D^1.5                                      proved for a linear model, less sqrt(eta)
+    ell        l                                            the only one whose best alphas are the paper's (.05, .4)
+    plain      1                                            the rate alone
+    ========== ============================================ ==========================================================
+
+    None carries a full guarantee. The proof bounds the estimate in one fixed direction and uses it in many, and spends
+    delta more often than it has it. The last three are for tuned alphas.
+
+    Parameters
+    ----------
+    observations
+        t, at least 1.
+    n_on_paths
+        l, array over the arms: the size of N_{S,Y} (`pgcpe.identification.nodes_on_paths`).
+    most_parents, n_nodes
+        D, counting the constant parent, and n, the number of nodes with an equation.
+    slope_ratio, eta
+        M1 / kappa, and the probability of Assumption 3.
+    """
+    if reading not in BGLM_RADII:
+        raise ValueError(f"radius must be one of {', '.join(map(repr, BGLM_RADII))}, but got {reading!r}")
+    ell, d = np.asarray(n_on_paths, dtype=np.float64), float(most_parents) ** 1.5
+    assumed = slope_ratio / math.sqrt(eta)
+    factor = {
+        "printed": assumed * d * ell * d,
+        "proved": assumed * ell * d,
+        "ell_D": ell * d,
+        "ell": ell,
+        "plain": np.ones_like(ell),
+    }[reading]
+    level = math.log(3.0 * n_nodes * float(observations) ** 2 / probability("delta", delta))
+    return np.asarray(alpha * factor * math.sqrt(level / observations))
 
 
 def paper_observational_union(n_treatments: int, n_adjusted: int, n_cells: int, n_arms: int) -> float:

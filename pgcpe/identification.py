@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import networkx as nx
 
 from pgcpe.actions import Action
-from pgcpe.networks import States, latents_of
+from pgcpe.networks import States, latents_of, structure_of
 
 __all__ = [
     "AdmissibleSteps",
@@ -21,7 +21,9 @@ __all__ = [
     "equal_effect",
     "is_admissible_sequence",
     "mutilated",
+    "nodes_on_paths",
     "number_of_cells",
+    "without_noise",
 ]
 
 MOST_ORDERED = 6
@@ -51,16 +53,37 @@ def equal_effect(graph: nx.DiGraph, action: Action, outcome: str) -> Action:
     do(B=0)
     """
     treatments = checked_question(graph, action, outcome)
-    matters: set[str] = set()
-    reached, open_nodes = {outcome}, [outcome]
-    while open_nodes:
-        for parent in graph.predecessors(open_nodes.pop()):
-            if parent in treatments:
-                matters.add(parent)
-            elif parent not in reached:
-                reached.add(parent)
-                open_nodes.append(parent)
+    matters = _upstream(graph, treatments, outcome)[1]
     return Action({v: s for v, s in action.items() if v in matters})
+
+
+def nodes_on_paths(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -> frozenset[str]:
+    """Return N_{S,Y}: the outcome and the variables with a directed path to it that avoids the treatments.
+
+    Only their equations matter for the effect (Lemma 1 of the paper).
+
+    Examples
+    --------
+    >>> from pgmpy.base import DAG
+    >>> sorted(nodes_on_paths(DAG([("A", "B"), ("B", "Y"), ("C", "Y")]), ["B"], "Y"))
+    ['C', 'Y']
+    """
+    return frozenset(_upstream(graph, checked_question(graph, treatments, outcome), outcome)[0])
+
+
+def without_noise(graph: nx.DiGraph, outcome: str | None = None) -> nx.DiGraph:
+    """Return the graph on the ancestors of an outcome, without hidden causes that have but one child.
+
+    Such a cause is the noise of its child: leaving it out changes no distribution of the others. What hidden variables
+    are left, confound. Without an outcome no other variable is left out.
+    """
+    kept = set(graph) if outcome is None else nx.ancestors(graph, outcome) | {outcome}
+    pruned = structure_of(graph.subgraph(kept))
+    pruned.latents = latents_of(graph) & kept
+    while noise := [v for v in pruned.latents if pruned.in_degree(v) == 0 and pruned.out_degree(v) <= 1]:
+        pruned.remove_nodes_from(noise)
+        pruned.latents = latents_of(graph) & set(pruned)
+    return pruned
 
 
 def admissible_sequence(
@@ -229,3 +252,16 @@ class SequenceSearch:
         """Return what the smallest sequence is smallest in; the names last, so that the answer is always the same."""
         variables = sum(len(z) for _, z in sequence)
         return variables, number_of_cells(sequence, self.states), [(x, sorted(z)) for x, z in sequence]
+
+
+def _upstream(graph: nx.DiGraph, treatments: Collection[str], outcome: str) -> tuple[set[str], set[str]]:
+    """Return the outcome with all that reaches it without passing a treatment, and the treatments met on the way."""
+    reached, met, open_nodes = {outcome}, set(), [outcome]
+    while open_nodes:
+        for parent in graph.predecessors(open_nodes.pop()):
+            if parent in treatments:
+                met.add(parent)
+            elif parent not in reached:
+                reached.add(parent)
+                open_nodes.append(parent)
+    return reached, met

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 
-__all__ = ["plot_intervals"]
+__all__ = ["plot_graph", "plot_intervals"]
 
 
 def plot_intervals(table: pd.DataFrame, *, epsilon: float = 0.0, title: str = "", ax: Any = None) -> Any:
@@ -32,10 +34,7 @@ def plot_intervals(table: pd.DataFrame, *, epsilon: float = 0.0, title: str = ""
     ImportError
         If matplotlib is not installed (``pip install pgcpe[plot]``).
     """
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install 'pgcpe[plot]'") from error
+    plt = _pyplot()
     if len(table) == 0:
         raise ValueError("there must be at least one row to draw")
     if ax is None:
@@ -58,3 +57,69 @@ def plot_intervals(table: pd.DataFrame, *, epsilon: float = 0.0, title: str = ""
     ax.set_title(title.replace("$", r"\$"), fontsize="medium", loc="left", wrap=True)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def plot_graph(
+    nodes: Mapping[str, str], edges: Mapping[tuple[str, str], float], *, title: str = "", ax: Any = None
+) -> Any:
+    """Draw a directed graph in layers, causes on the left, with a number on each edge, and return the axes.
+
+    Positive numbers are blue and negative ones orange; the wider the edge, the larger the number.
+
+    Parameters
+    ----------
+    nodes
+        The text in each node.
+    edges
+        The number on each edge.
+    title
+        The title.
+    ax
+        Axes to draw on, by default those of a new figure.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed (``pip install pgcpe[plot]``).
+    """
+    plt = _pyplot()
+    graph = nx.DiGraph(list(edges))
+    graph.add_nodes_from(nodes)
+    layers = list(nx.topological_generations(graph))
+    tallest = max(map(len, layers))
+    place = {
+        v: (i, (k - (len(layer) - 1) / 2 + 0.18 * (i % 2)) * tallest / max(len(layer), 1))
+        for i, layer in enumerate(layers)
+        for k, v in enumerate(sorted(layer))
+    }
+    if ax is None:
+        _, ax = plt.subplots(figsize=(2.2 + 1.7 * len(layers), 1.5 + 1.1 * tallest), layout="constrained")
+    largest = max(map(abs, edges.values()), default=0.0) or 1.0
+    nx.draw_networkx_nodes(graph, place, ax=ax, node_size=1800, node_color="#eeeeee", edgecolors="#666666")
+    nx.draw_networkx_labels(graph, place, {v: t.replace("$", r"\$") for v, t in nodes.items()}, ax=ax, font_size=9)
+    for colour, some in (
+        ("tab:blue", [e for e, value in edges.items() if value >= 0]),
+        ("tab:orange", [e for e, value in edges.items() if value < 0]),
+    ):
+        if some:
+            nx.draw_networkx_edges(
+                graph,
+                place,
+                edgelist=some,
+                ax=ax,
+                edge_color=colour,
+                width=[1.0 + 3.0 * abs(edges[e]) / largest for e in some],
+                node_size=1800,
+            )
+    nx.draw_networkx_edge_labels(graph, place, {e: f"{v:.2f}" for e, v in edges.items()}, ax=ax, font_size=8)
+    ax.set_title(title.replace("$", r"\$"), fontsize="medium", loc="left")
+    ax.set_axis_off()
+    return ax
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("pictures need matplotlib: pip install 'pgcpe[plot]'") from error
+    return plt

@@ -8,12 +8,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numba import njit
 from numpy.typing import NDArray
 
 from pgcpe.actions import Action
 from pgcpe.networks import State, find_state
 
-__all__ = ["Coding", "ForcedCodes", "Samples", "SamplesBuffer", "actions_of_rows", "as_frame", "distinct_actions"]
+__all__ = [
+    "Coding",
+    "ForcedCodes",
+    "Samples",
+    "SamplesBuffer",
+    "actions_of_rows",
+    "as_frame",
+    "distinct_actions",
+    "first_contradiction",
+]
 
 Codes = NDArray[np.int32]
 
@@ -255,3 +265,15 @@ def _encode(column: pd.Series[Any], states: tuple[State, ...], variable: str) ->
             row = int(np.argmax(positions == i))
             raise ValueError(f"row {row} (label {column.index[row]!r}): {error}") from None
     return codes[positions]
+
+
+@njit(cache=True)
+def first_contradiction(codes, cardinalities, forced, action, which):  # type: ignore[no-untyped-def]
+    """Return the flat position of the first code that is none or not what the action of its row forces, or -1."""
+    rows, columns = codes.shape
+    for i in range(rows):
+        for j in range(columns):
+            f = forced[action[which[i]], j]
+            if (f >= 0 and codes[i, j] != f) or not 0 <= codes[i, j] < cardinalities[j]:
+                return i * columns + j
+    return -1

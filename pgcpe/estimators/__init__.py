@@ -2,5 +2,6 @@
 
 from pgcpe.estimators.admissible import AdmissibleSequence
 from pgcpe.estimators.base import EmpiricalMeans, Estimate, Estimator
+from pgcpe.estimators.bglm import BGLM
 
-__all__ = ["AdmissibleSequence", "EmpiricalMeans", "Estimate", "Estimator"]
+__all__ = ["BGLM", "AdmissibleSequence", "EmpiricalMeans", "Estimate", "Estimator"]

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from numbers import Integral
 from typing import Any, Self
 
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals, probability
-from pgcpe.estimators.base import Estimate, Estimator, check_radius, started
+from pgcpe.estimators.base import Estimate, Estimator, Observations, check_radius, started
 from pgcpe.estimators.contingency import MOST_CELLS, ContingencyTables
 from pgcpe.explanation import explain
 from pgcpe.networks import State
@@ -78,35 +76,21 @@ class AdmissibleSequence(Estimator):
     def start(self, bandit: CausalBandit) -> Self:
         """Forget everything and lay out the tables for the arms of a bandit."""
         check_radius(self.radius, self.alpha, "lr")
-        if self.refresh is not None and (not isinstance(self.refresh, Integral) or self.refresh < 1):
-            raise ValueError(f"refresh must be an integer of at least 1, but got {self.refresh}")
         self.bandit_ = bandit
         self._tables = ContingencyTables(bandit)
         self.served_ = np.array([t > 0 for t in self._tables.table_of])
-        self._waiting: list[NDArray[np.int32]] = []
-        self._told = self._counted = 0
+        self._observations = Observations(1 if self.refresh is None and self.radius == "paper" else self.refresh)
+        self._counted = 0
         self._current: Intervals | None = None
         self._delta = math.nan
         return self
 
     def update(self, samples: Samples) -> Self:
         """Count every play of ``do()``; plays of other actions are no passive observations."""
-        null = [i for i, action in enumerate(samples.actions) if not action]
-        if not null:
-            return self
-        passive = samples.which == null[0]
-        for other in null[1:]:
-            passive |= samples.which == other
-        rows = samples.codes[passive]
-        self._told += len(rows)
-        self._waiting.append(rows)
-        if (due := self._due(self._told)) > self._counted:
-            if len(self._waiting) > 1:
-                rows = np.concatenate(self._waiting)
-            left = rows[due - self._counted :]
-            self._waiting = [left] if len(left) else []
-            self._tables.count(rows[: due - self._counted])
-            self._counted, self._current = due, None
+        if (rows := self._observations.add(samples)) is not None:
+            self._tables.count(rows)
+            self._counted += len(rows)
+            self._current = None
         return self
 
     def intervals(self, delta: float) -> Intervals:
@@ -116,13 +100,6 @@ class AdmissibleSequence(Estimator):
             self._delta = probability("delta", delta)
             self._current = self._work_out(delta)
         return self._current
-
-    def _due(self, told: int) -> int:
-        """Return how many observations the intervals after `told` of them are to rest on."""
-        if self.refresh is not None or self.radius == "paper" or told <= 100:
-            return told - told % (self.refresh or 1)
-        step = int(math.log(told / 100) / math.log(1.01))
-        return max(p for k in (step - 1, step, step + 1) if (p := int(100 * 1.01**k)) <= told)
 
     def _work_out(self, delta: float) -> Intervals:
         if self.radius == "lr":

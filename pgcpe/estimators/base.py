@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from numbers import Integral
 from typing import NamedTuple, Self
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence import Intervals, probability, refresh_kt, refresh_paper
+from pgcpe.confidence import Intervals, lucb1_radius, probability, refresh_kt, refresh_paper
 from pgcpe.samples import Samples
 
 __all__ = ["EmpiricalMeans", "Estimate", "Estimator"]
@@ -36,6 +38,10 @@ class Estimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is no
     def certificate(self) -> str:
         """What the intervals are worth: ``"exact"`` or ``"heuristic"``."""
 
+    def required(self, bandit: CausalBandit) -> tuple[str, ...]:
+        """Return the variables that must be recorded for it, besides ``bandit.required``."""
+        return ()
+
     @abstractmethod
     def start(self, bandit: CausalBandit) -> Self:
         """Forget everything and prepare for the arms of a bandit."""
@@ -56,9 +62,9 @@ class EmpiricalMeans(Estimator):
     ----------
     radius
         ``"kt"``: the exact confidence sequence of `pgcpe.confidence.kt_interval`, each arm at delta over the number of
-        arms. ``"paper"``: beta_I of Eqs. (6) and (12).
+        arms. ``"paper"``: beta_I of Eqs. (6) and (12). ``"lucb1"``: `pgcpe.confidence.lucb1_radius`.
     alpha
-        The factor of the paper's radius, by default 2, the constant of its theorems.
+        The factor of the two radii, by default 2, the constant of the paper's theorems, and 1, that of LUCB1.
 
     Attributes
     ----------
@@ -72,12 +78,18 @@ class EmpiricalMeans(Estimator):
 
     @property
     def certificate(self) -> str:
-        """``"exact"`` for the KT interval."""
-        return "exact" if self.radius == "kt" else "heuristic"
+        """``"exact"`` for the KT interval and for LUCB1's own radius."""
+        own = self.radius == "lucb1" and (self.alpha is None or self.alpha >= 1)
+        return "exact" if self.radius == "kt" or own else "heuristic"
+
+    @property
+    def means_(self) -> NDArray[np.float64]:
+        """The mean reward of each arm's own plays, 1/2 before the first."""
+        return np.where(self.plays_ > 0, self.rewards_ / np.maximum(self.plays_, 1.0), 0.5)
 
     def start(self, bandit: CausalBandit) -> Self:
         """Forget everything and prepare for the arms of a bandit."""
-        check_radius(self.radius, self.alpha, "kt")
+        check_radius(self.radius, self.alpha, "kt", "lucb1")
         n = len(bandit.arms)
         self.bandit_ = bandit
         self.plays_, self.rewards_ = np.zeros(n), np.zeros(n)
@@ -102,10 +114,19 @@ class EmpiricalMeans(Estimator):
             refresh_kt(
                 self.plays_, self.rewards_, self._done, math.log(n_arms) - math.log(delta), self._lower, self._upper
             )
+        elif self.radius == "lucb1":
+            radius = self.lucb1_radius(delta)
+            self._lower, self._upper = np.maximum(self.means_ - radius, 0.0), np.minimum(self.means_ + radius, 1.0)
         else:
             alpha = 2.0 if self.alpha is None else self.alpha
             refresh_paper(self.plays_, self.rewards_, self._done, n_arms / delta, alpha, self._lower, self._upper)
         return Intervals(self._lower.copy(), self._upper.copy())
+
+    def lucb1_radius(self, delta: float) -> NDArray[np.float64]:
+        """Return LUCB1's radius for each arm, infinite before its first play."""
+        n_arms = len(self.plays_)
+        iteration = n_arms + max(int(self.plays_.sum()) - n_arms, 0) // 2
+        return lucb1_radius(self.plays_, n_arms, iteration, delta, 1.0 if self.alpha is None else self.alpha)
 
 
 def started(estimator: Estimator) -> None:
@@ -114,12 +135,63 @@ def started(estimator: Estimator) -> None:
         raise RuntimeError(f"{type(estimator).__name__} has no intervals before start(bandit)")
 
 
-def check_radius(radius: str, alpha: float | None, exact: str) -> None:
-    """Check the two options that every estimator of the paper has."""
-    if radius not in (exact, "paper"):
-        raise ValueError(f"radius must be {exact!r} or 'paper', but got {radius!r}")
+class Observations:
+    """The plays of ``do()``, kept until the intervals are to be worked out anew.
+
+    What is due depends on the rows alone, not on how they were handed over.
+
+    Parameters
+    ----------
+    refresh
+        Intervals are worked out at every `refresh`-th count. If None, at every count up to a hundred, then whenever it
+        has grown by a hundredth.
+    every_play
+        Whether all plays are counted, or those of ``do()`` alone.
+    """
+
+    def __init__(self, refresh: int | None, *, every_play: bool = False) -> None:
+        if refresh is not None and (not isinstance(refresh, Integral) or refresh < 1):
+            raise ValueError(f"refresh must be an integer of at least 1, but got {refresh}")
+        self._refresh, self._every_play = refresh, every_play
+        self._told = self._counted = 0
+        self._rows: list[NDArray[np.int32]] = []
+        self._at: list[NDArray[np.intp]] = []  # the count at which each row came
+
+    def add(self, samples: Samples) -> NDArray[np.int32] | None:
+        """Keep the new observations and return the codes of those now due, None if nothing is due."""
+        passive = np.array([not action for action in samples.actions], dtype=np.bool_)[samples.which]
+        rows = samples.codes[passive]
+        n = len(samples) if self._every_play else len(rows)
+        at = self._told + 1 + (np.flatnonzero(passive) if self._every_play else np.arange(n))
+        self._told += n
+        due = self._due()
+        if self._rows or due < self._told:
+            self._rows.append(rows)
+            self._at.append(at)
+            if due > self._counted:
+                rows, at = np.concatenate(self._rows), np.concatenate(self._at)
+                ready = int(np.searchsorted(at, due, side="right"))
+                self._rows, self._at = [rows[ready:]], [at[ready:]]
+                rows = rows[:ready]
+        if due <= self._counted:
+            return None
+        self._counted = due
+        return rows
+
+    def _due(self) -> int:
+        """Return the last count at which intervals are to be worked out."""
+        if self._refresh is not None or self._told <= 100:
+            return self._told - self._told % (self._refresh or 1)
+        step = int(math.log(self._told / 100) / math.log(1.01))
+        return max(p for k in (step - 1, step, step + 1) if (p := int(100 * 1.01**k)) <= self._told)
+
+
+def check_radius(radius: str, alpha: float | None, exact: str, *others: str) -> None:
+    """Check the two options that the estimators of the paper have."""
+    if radius not in (names := (exact, "paper", *others)):
+        raise ValueError(f"radius must be {', '.join(map(repr, names[:-1]))} or {names[-1]!r}, but got {radius!r}")
     if alpha is not None and radius == exact:
-        raise ValueError(f"alpha belongs to radius='paper'; radius={exact!r} has no constant to choose")
+        raise ValueError(f"alpha belongs to the other radii; radius={exact!r} has no constant to choose")
     if alpha is not None and not 0 < alpha < math.inf:
         raise ValueError(f"alpha must be positive, but got {alpha}")
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 from sklearn.base import clone
 from tqdm.auto import tqdm
 
@@ -82,6 +83,7 @@ class Policy:
             raise ValueError(
                 f"{type(self).__name__} plays the arms themselves, but playable lacks {', '.join(barred[:5])}"
             )
+        bandit = bandit.recording(v for model in models for v in model.required(bandit))
         self.bandit, self.epsilon, self.delta = bandit, epsilon, delta
         self._direct = clone(direct).start(bandit)
         self._models = [clone(model).start(bandit) for model in models]
@@ -159,12 +161,13 @@ class Policy:
         for model in self._models:
             other = model.intervals(self._share)
             fresh += _intersect(merged.lower, merged.upper, other.lower, other.upper, self._conflicts)
-        leader, challenger = _candidates(merged.lower, merged.upper, self._direct.plays_, self._rank)
+        leader, challenger = _candidates(*self._ranking(merged), self._direct.plays_, self._rank)
         self.state = PolicyState(
             self.bandit,
             self.epsilon,
             merged,
             self._direct.plays_.copy(),
+            self._rank,
             leader,
             challenger,
             self._conflicts.copy(),
@@ -179,6 +182,10 @@ class Policy:
                 "from now on direct plays alone count there",
                 stacklevel=3,
             )
+
+    def _ranking(self, merged: Intervals) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what the leader is largest in, and what the challenger is among the rest (Algorithm 3, line 4)."""
+        return merged.midpoint, merged.upper
 
     # ------------------------------------------------------------------------------------------------- what is known
 
@@ -311,17 +318,15 @@ def _intersect(lower, upper, other_lower, other_upper, conflicts):  # type: igno
 
 
 @njit(cache=True)
-def _candidates(lower, upper, plays, rank):  # type: ignore[no-untyped-def]
-    """Return a_h, the arm of the highest midpoint, and a_l, the highest upper end of the rest (Algorithm 3, line 4)."""
-    h = 0
-    for i in range(1, len(lower)):
-        better = (lower[i] + upper[i]) - (lower[h] + upper[h])
-        if better > 0 or (better == 0 and (plays[i], rank[i]) < (plays[h], rank[h])):
-            h = i
-    challenger = -1
-    for i in range(len(lower)):
-        if i != h:
-            better = 1.0 if challenger < 0 else upper[i] - upper[challenger]
-            if better > 0 or (better == 0 and (plays[i], rank[i]) < (plays[challenger], rank[challenger])):
-                challenger = i
-    return h, challenger
+def _candidates(estimate, index, plays, rank):  # type: ignore[no-untyped-def]
+    """Return a_h, the arm of the largest estimate, and a_l, that of the largest index among the rest."""
+    chosen = np.full(2, -1)
+    for part, value in enumerate((estimate, index)):
+        best = -1
+        for i in range(len(value)):
+            if i != chosen[0]:
+                better = 1.0 if best < 0 else value[i] - value[best]
+                if better > 0 or (better == 0 and (plays[i], rank[i]) < (plays[best], rank[best])):
+                    best = i
+        chosen[part] = best
+    return chosen[0], chosen[1]

@@ -27,8 +27,10 @@ class PolicyState:
         The merged intervals of the arms.
     plays
         Array over the arms: direct plays.
+    rank
+        Array over the arms: a random order, drawn once.
     leader, challenger
-        Indices of the arm with the highest midpoint, a_h, and of the one with the highest upper end among the others,
+        Indices of the arm with the highest estimate, a_h, and of the one with the highest upper bound among the others,
         a_l; -1 where there is no other.
     conflicts
         Boolean array over the arms: where a model's interval and the direct one had nothing in common.
@@ -40,6 +42,7 @@ class PolicyState:
     epsilon: float
     intervals: Intervals
     plays: NDArray[np.float64]
+    rank: NDArray[np.int64]
     leader: int
     challenger: int
     conflicts: NDArray[np.bool_]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pgcpe.actions import Action
-from pgcpe.policies.rules import PolicyState
+import numpy as np
 
-__all__ = ["ObserveAndTwoCandidates", "TwoCandidates"]
+from pgcpe.actions import Action
+from pgcpe.policies.rules import PolicyState, SamplingRule
+
+__all__ = ["EachOnce", "ObserveAndTwoCandidates", "TwoCandidates"]
 
 NULL = Action()
 
@@ -19,6 +21,20 @@ class TwoCandidates:
         if state.challenger < 0:
             return [arms[state.leader]]
         return [arms[state.challenger], arms[state.leader]]
+
+
+class EachOnce:
+    """Every arm once, in random order, then another rule: how the classical algorithms begin."""
+
+    def __init__(self, then: SamplingRule) -> None:
+        self._then = then
+
+    def choose(self, state: PolicyState) -> list[Action]:
+        """Return all arms that were not played yet, else what the other rule chooses."""
+        unplayed = np.flatnonzero(state.plays == 0)
+        if len(unplayed) == 0:
+            return self._then.choose(state)
+        return [state.bandit.arms[i] for i in unplayed[np.argsort(state.rank[unplayed])]]
 
 
 class ObserveAndTwoCandidates:
