@@ -9,9 +9,44 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from pgcpe.bandit import CausalBandit
+from pgcpe.estimators.equations import modelled_graph
+from pgcpe.identification import nodes_on_paths
 from pgcpe.networks import pgmpy_part
 
-__all__ = ["observation_probabilities"]
+__all__ = ["bglm_observation_probabilities", "observation_probabilities"]
+
+
+def bglm_observation_probabilities(bandit: CausalBandit, *, constant: str | None = None) -> pd.Series[float]:
+    """Return q_a of every arm in a BGLM, Eq. (5): ``1 / (l^2 D^3)``, which depends on the graph alone; 1 for ``do()``.
+
+    l is the size of N_{S,Y} and D the largest number of parents of a node among the ancestors of the reward, the
+    constant included.
+
+    Parameters
+    ----------
+    bandit
+        The arms.
+    constant
+        As for `BGLM`.
+
+    Raises
+    ------
+    ValueError
+        If the graph has hidden common causes or a node more than two states.
+
+    Examples
+    --------
+    >>> from pgmpy.base import DAG
+    >>> from pgcpe import do
+    >>> bandit = CausalBandit(DAG([("A", "B"), ("B", "Y")]), reward="Y", arms=[do(), do(A=1), do(B=1)])
+    >>> bglm_observation_probabilities(bandit).round(4).tolist()
+    [1.0, 0.0312, 0.125]
+    """
+    graph = modelled_graph(bandit.graph, bandit.states, bandit.reward, constant)
+    most = max(graph.in_degree(v) + (constant is None) for v in graph if v != constant)
+    ell = np.array([len(nodes_on_paths(graph, arm, bandit.reward) - {constant}) for arm in bandit.canonical])
+    q = np.where([not arm for arm in bandit.canonical], 1.0, 1.0 / (ell**2 * float(most) ** 3))
+    return pd.Series(q, index=pd.Index(bandit.arms, dtype=object, tupleize_cols=False), name="q_a")
 
 
 def observation_probabilities(network: Any, bandit: CausalBandit, *, progress: bool | None = None) -> pd.Series[float]:

@@ -12,6 +12,7 @@ from helpers import dag
 
 import pgcpe
 from pgcpe import (
+    BGLM,
     CCPE,
     LUCB,
     Action,
@@ -31,12 +32,19 @@ from pgcpe import (
     is_admissible_sequence,
     load_network,
 )
-from pgcpe.confidence import kt_interval, paper_direct_radius, paper_observational_radius
+from pgcpe.confidence import (
+    kt_interval,
+    lucb1_radius,
+    paper_bglm_radius,
+    paper_direct_radius,
+    paper_observational_radius,
+)
 from pgcpe.trees import likelihood_ratio_interval
 
 GRAPH = dag([("Z", "X"), ("Z", "Y"), ("X", "Y"), ("U", "X")], {"U"})
 CANCER = load_network("cancer")
 VALUES = {"True": 0, "False": 1}
+CONFOUNDED = dag([("X", "Y"), ("U", "X"), ("U", "Y")], {"U"})
 ROW = {"Z": 0, "X": 1, "Y": 1}
 
 
@@ -53,6 +61,10 @@ def without_table():
     network = load_network("cancer")
     network.remove_cpds("Smoker")
     return network
+
+
+def bglm_radius(delta=0.1, reading="ell"):
+    return paper_bglm_radius(9, [2], 3, 4, delta, reading=reading, alpha=1.0)
 
 
 TABLE = [
@@ -82,10 +94,15 @@ TABLE = [
     ("expected_rewards", lambda: expected_rewards(GRAPH, question()), "has no table"),
     ("Samples", lambda: Samples.from_frame(pd.DataFrame({"X": [1]}), {"Y": (0, 1)}, do()), r"lack \['Y'\]"),
     ("Samples", lambda: Samples.from_frame(pd.DataFrame({"Y": [7]}), {"Y": (0, 1)}, do()), "row 0 .* but got 7"),
-    ("EmpiricalMeans", lambda: EmpiricalMeans("lr").start(question()), "radius must be 'kt' or 'paper'"),
+    ("EmpiricalMeans", lambda: EmpiricalMeans("lr").start(question()), "radius must be 'kt', 'paper' or 'lucb1'"),
     ("EmpiricalMeans", lambda: EmpiricalMeans().start(question()).intervals(2.0), "delta must be between"),
     ("AdmissibleSequence", lambda: AdmissibleSequence().intervals(0.1), "before start"),
     ("AdmissibleSequence", lambda: AdmissibleSequence().fit(GRAPH, 3), "samples must be"),
+    ("BGLM", lambda: BGLM().fit(GRAPH, 3), "samples must be"),
+    ("BGLM", lambda: BGLM().fit(CONFOUNDED, [ROW]), "U is hidden; AdmissibleSequence"),
+    ("BGLM", lambda: BGLM().fit(GRAPH, [{"Z": 0, "X": 1}]), r"lack \['Y'\]"),
+    ("BGLM", lambda: BGLM().fit(GRAPH, [ROW | {"X": None}]), "row 0 .* has no value for X"),
+    ("BGLM", lambda: BGLM().start(question()).intervals(2.0), "delta must be between"),
     ("CCPE", lambda: CCPE(question(), delta=0), "delta must be between 0 and 1"),
     ("CCPE", lambda: CCPE(question(), direct=AdmissibleSequence()), "direct must be EmpiricalMeans"),
     ("LUCB", lambda: LUCB(question(), epsilon=1), "epsilon must be at least 0"),
@@ -94,6 +111,10 @@ TABLE = [
     ("Policy", lambda: LUCB(question()).tell(do(X=2), ROW), "X has the states 0, 1, but got 2"),
     ("kt_interval", lambda: kt_interval([5], [1, 2], 0.1), "finite arrays over the arms"),
     ("kt_interval", lambda: kt_interval([5], [1], 1.0), "alpha must be between"),
+    ("lucb1_radius", lambda: lucb1_radius([1], 2, 3, 0.0), "delta must be between"),
+    ("lucb1_radius", lambda: lucb1_radius([1], 2, 3, 1.0), "delta must be between"),
+    ("paper_bglm_radius", lambda: bglm_radius(reading="kt"), "radius must be one of"),
+    ("paper_bglm_radius", lambda: bglm_radius(delta=0.0), "delta must be between"),
     ("paper_direct_radius", lambda: paper_direct_radius([1], 2, 0.0), "delta must be between"),
     ("paper_direct_radius", lambda: paper_direct_radius([1], 2, 1.5), "delta must be between"),
     ("paper_observational_radius", lambda: paper_observational_radius(9, 1, 1, 1, 2, 3, 0.0), "delta must be between"),
@@ -118,12 +139,17 @@ def test_every_public_name_stands_in_the_table_twice():
 
 
 def test_a_fitted_estimator_keeps_its_fit():
-    fitted = AdmissibleSequence().fit(GRAPH, [ROW, {"Z": 1, "X": 0, "Y": 0}])
-    before = fitted.expected_reward(do(X=1), "Y")
-    for mistake in (lambda: fitted.fit(GRAPH, 3), lambda: fitted.partial_fit([ROW], [do(), do()])):
-        with pytest.raises((ValueError, TypeError)):
-            mistake()
-        assert fitted.expected_reward(do(X=1), "Y") == before
+    for estimator in (AdmissibleSequence(), BGLM()):
+        fitted = estimator.fit(GRAPH, [ROW, {"Z": 1, "X": 0, "Y": 0}])
+        before = fitted.expected_reward(do(X=1), "Y")
+        for mistake in (
+            lambda fitted=fitted: fitted.fit(GRAPH, 3),
+            lambda fitted=fitted: fitted.partial_fit([ROW], [do(), do()]),
+            lambda fitted=fitted: fitted.expected_reward(do(X=7), "Y"),
+        ):
+            with pytest.raises((ValueError, TypeError)):
+                mistake()
+            assert fitted.expected_reward(do(X=1), "Y") == before
 
 
 def test_an_environment_keeps_its_generator():

@@ -229,7 +229,7 @@ def test_habits_of_scikit_learn():
 def test_errors(visits):
     with pytest.raises(ValueError, match="radius must be 'lr' or 'paper', but got 'kt'"):
         AdmissibleSequence("kt").start(visits)
-    with pytest.raises(ValueError, match="radius must be 'kt' or 'paper'"):
+    with pytest.raises(ValueError, match="radius must be 'kt', 'paper' or 'lucb1'"):
         EmpiricalMeans("lr").start(visits)
     with pytest.raises(ValueError, match="alpha belongs to radius='paper'"):
         EmpiricalMeans(alpha=2.0).start(visits)

@@ -15,7 +15,7 @@ from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import BGLM_RADII, Intervals, paper_bglm_radius, probability
 from pgcpe.estimators.base import Estimate, Estimator, Observations, started
-from pgcpe.estimators.equations import NodeEquations, modelled_graph
+from pgcpe.estimators.equations import NodeEquations, modelled_graph, state_of_one
 from pgcpe.identification import nodes_on_paths
 from pgcpe.networks import State, States, states_of
 from pgcpe.plotting import plot_graph
@@ -389,6 +389,13 @@ class BGLM(Estimator):
                 raise ValueError(f"{action} sets {', '.join(unknown)}, which has no equation in the model")
         columns = {v: states[v] for v in graph if v != self.constant or v in frame.columns}
         samples = Samples.from_frame(frame, columns, actions)
+        if self.constant in columns:
+            one = state_of_one(states[self.constant])
+            for row, state in enumerate(samples.to_frame()[self.constant]):
+                if state != one:
+                    raise ValueError(
+                        f"row {row} has {self.constant}={state}, but {self.constant} is the constant, always {one}"
+                    )
         forced = ForcedCodes(samples.coding.variables, samples.coding.states)
         rows = forced.rows(samples.actions)
         cards = np.full(len(columns), 2, dtype=np.int32)

@@ -17,7 +17,7 @@ from pgcpe.links import link_named
 from pgcpe.networks import State, States, latents_of, pgmpy_part
 from pgcpe.sigma import WIDEST_TABLE, Regressions, Sigma
 
-__all__ = ["INTERCEPT", "NodeEquations", "modelled_graph"]
+__all__ = ["INTERCEPT", "NodeEquations", "modelled_graph", "state_of_one"]
 
 Floats = NDArray[np.float64]
 
@@ -76,7 +76,7 @@ class NodeEquations:
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, but got {method!r}")
         self.graph, self.states, self._method, self._constant = graph, {v: states[v] for v in graph}, method, constant
-        self.one = {v: _state_of_one(states[v]) for v in graph}
+        self.one = {v: state_of_one(states[v]) for v in graph}
         order = list(graph.nodes)
         causal = nx.lexicographical_topological_sort(graph, key=order.index)
         nodes = tuple(v for v in causal if v != constant)
@@ -187,7 +187,7 @@ class NodeEquations:
         )
 
 
-def _state_of_one(states: Sequence[State]) -> State:
-    """Return the one state that is called 1, true or yes, else the second."""
+def state_of_one(states: Sequence[State]) -> State:
+    """Return the state that counts as 1: the only one called 1, true or yes, else the second."""
     named = [s for s in states if str(s).lower() in YES]
     return named[0] if len(named) == 1 else states[1]
