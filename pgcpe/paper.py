@@ -54,7 +54,7 @@ def experiment_1(seed: int | np.random.SeedSequence, *, merge_equal: bool = True
     Examples
     --------
     >>> experiment_1(0).bandit
-    CausalBandit(reward='Y', 38 arms merged from 56, 9 variables)
+    CausalBandit(reward='Y', 55 arms merged from 56, 9 variables)
     """
     rng = np.random.default_rng(seed)
     names = [f"X{i}" for i in range(1, 9)]

@@ -31,7 +31,7 @@ POLICIES = {
     "CCPE paper": lambda bandit, **o: CCPE(
         bandit, estimator=AdmissibleSequence("paper", alpha=0.3), direct=EmpiricalMeans("paper", alpha=0.4), **o
     ),
-    "CCPE BGLM paper": lambda bandit, **o: CCPE(bandit, estimator=BGLM(radius="ell", alpha=0.5, refresh=20), **o),
+    "CCPE BGLM paper": lambda bandit, **o: CCPE(bandit, estimator=BGLM(radius="ell_D", alpha=0.5, refresh=20), **o),
     "CCPE refresh": lambda bandit, **o: CCPE(bandit, estimator=AdmissibleSequence(refresh=50), **o),
     "LUCB": LUCB,
     "LUCB1": lambda bandit, **o: LUCB(bandit, radius="lucb1", **o),

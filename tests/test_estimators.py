@@ -231,7 +231,7 @@ def test_errors(visits):
         AdmissibleSequence("kt").start(visits)
     with pytest.raises(ValueError, match="radius must be 'kt', 'paper' or 'lucb1'"):
         EmpiricalMeans("lr").start(visits)
-    with pytest.raises(ValueError, match="alpha belongs to radius='paper'"):
+    with pytest.raises(ValueError, match="alpha belongs to the other radii"):
         EmpiricalMeans(alpha=2.0).start(visits)
     with pytest.raises(ValueError, match="alpha must be positive"):
         AdmissibleSequence("paper", alpha=-1).start(visits)

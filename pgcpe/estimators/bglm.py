@@ -84,12 +84,12 @@ class BGLM(Estimator):
     >>> data = SimulatedEnvironment(network, seed=0).sample(do(), 20_000)
     >>> model = BGLM("logit").fit(network, data)
     >>> model.coef_[model.coef_.node == "Dyspnoea"].round(2)
-          node       parent  theta
-    6  Dyspnoea  (intercept)  -0.85
-    7  Dyspnoea       Cancer   1.53
+           node       parent  theta
+    7  Dyspnoea  (intercept)  -0.88
+    8  Dyspnoea       Cancer   1.66
     >>> estimate = model.expected_reward(do(Smoker="True"), "Dyspnoea", {"True": 1, "False": 0})
     >>> round(estimate.value, 3), round(estimate.se, 3)
-    (0.309, 0.004)
+    (0.304, 0.003)
     """
 
     def __init__(
