@@ -77,12 +77,21 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns).reset_index()
 
 
+def markdown(rows: pd.DataFrame) -> str:
+    """Return the table of the README."""
+    lines = ["| policy | " + " | ".join(f"{b} plays" for b in BUDGETS) + " |", "|---" * (1 + len(BUDGETS)) + "|"]
+    for policy, mine in rows.groupby("policy", sort=False):
+        lines.append(f"| {policy} | " + " | ".join(f"{mine[f'wrong_{b}'].mean():.3f}" for b in BUDGETS) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--rows", type=Path, help="write the rows to this CSV file")
     parser.add_argument("--redraw", type=Path, help="print the table of the rows in this CSV file")
+    parser.add_argument("--markdown", action="store_true", help="print the table of the README")
     arguments = parser.parse_args()
     if arguments.redraw:
         rows = pd.read_csv(arguments.redraw)
@@ -93,7 +102,7 @@ def main() -> None:
         rows = pd.DataFrame([row for some in tqdm(done, total=len(jobs), unit=" tens") for row in some])
         if arguments.rows:
             rows.to_csv(arguments.rows, index=False)
-    print(table(rows).to_string(index=False, float_format="{:.3f}".format))
+    print(markdown(rows) if arguments.markdown else table(rows).to_string(index=False, float_format="{:.3f}".format))
 
 
 if __name__ == "__main__":
