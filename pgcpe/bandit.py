@@ -101,8 +101,6 @@ class CausalBandit:
         reward_values: Mapping[State, float] | None = None,
         merge_equal: bool = True,
     ) -> None:
-        if not isinstance(graph, nx.DiGraph):
-            raise TypeError(f"graph must be a pgmpy DAG or network, but got {type(graph).__name__}")
         self.graph = structure_of(graph)
         self.states = states_of(graph, states)
         if reward not in graph or reward in latents_of(graph):
@@ -220,7 +218,8 @@ class CausalBandit:
         ValueError
             If one of them is latent or unknown.
         """
-        more = set(variables) - {self.reward}
+        more = {variables} if isinstance(variables, str) else set(variables)
+        more.discard(self.reward)
         if odd := sorted(more - set(self.observed)):
             raise ValueError(f"only observed variables can be recorded, but got {', '.join(odd)}")
         if more <= set(self.required):

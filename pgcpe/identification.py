@@ -72,17 +72,26 @@ def nodes_on_paths(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -
 
 
 def without_noise(graph: nx.DiGraph, outcome: str | None = None) -> nx.DiGraph:
-    """Return the graph on the ancestors of an outcome, without hidden causes that have but one child.
+    """Return the graph on the ancestors of an outcome, without hidden variables that matter to one node at most.
 
-    Such a cause is the noise of its child: leaving it out changes no distribution of the others. What hidden variables
-    are left, confound. Without an outcome no other variable is left out.
+    A hidden cause of a single node is its noise, and a hidden variable without children none of our business: leaving
+    them out changes no distribution of the others. Without an outcome no other variable is left out.
+
+    Raises
+    ------
+    ValueError
+        If there is no such outcome.
     """
-    kept = set(graph) if outcome is None else nx.ancestors(graph, outcome) | {outcome}
-    pruned = structure_of(graph.subgraph(kept))
-    pruned.latents = latents_of(graph) & kept
-    while noise := [v for v in pruned.latents if pruned.in_degree(v) == 0 and pruned.out_degree(v) <= 1]:
+    pruned = structure_of(graph)
+    if outcome is not None:
+        if outcome not in pruned:
+            raise ValueError(f"outcome must be a variable of the graph, but got {outcome!r}")
+        pruned = structure_of(pruned.subgraph(nx.ancestors(pruned, outcome) | {outcome}))
+    hidden = latents_of(graph) & set(pruned)
+    while noise := [v for v in hidden if pruned.out_degree(v) <= (pruned.in_degree(v) == 0)]:
         pruned.remove_nodes_from(noise)
-        pruned.latents = latents_of(graph) & set(pruned)
+        hidden -= set(noise)
+    pruned.latents = set(hidden)
     return pruned
 
 

@@ -77,7 +77,7 @@ LINKS = {
 
 def link_named(name: str) -> Link:
     """Return a link by its name."""
-    if name not in LINKS:
+    if not isinstance(name, str) or name not in LINKS:
         raise ValueError(f"link must be one of {', '.join(map(repr, LINKS))}, but got {name!r}")
     return LINKS[name]
 

@@ -165,6 +165,8 @@ def structure_of(graph: nx.DiGraph) -> DAG:
     ValueError
         If the graph has a cycle, which pgmpy's ``add_edge`` lets through.
     """
+    if not isinstance(graph, nx.DiGraph):
+        raise TypeError(f"graph must be a pgmpy DAG or network, but got {type(graph).__name__}")
     if odd := [v for v in graph if not isinstance(v, str)]:
         raise TypeError(
             f"variables must be named by strings, but got {odd[0]!r}; networkx.relabel_nodes(graph, str) renames them"

@@ -81,10 +81,14 @@ def plot_graph(
     ------
     ImportError
         If matplotlib is not installed (``pip install pgcpe[plot]``).
+    ValueError
+        If there is no node, or a cycle.
     """
     plt = _pyplot()
     graph = nx.DiGraph(list(edges))
     graph.add_nodes_from(nodes)
+    if not graph or not nx.is_directed_acyclic_graph(graph):
+        raise ValueError("there must be at least one node and no cycle to draw")
     layers = list(nx.topological_generations(graph))
     tallest = max(map(len, layers))
     place = {
@@ -96,7 +100,7 @@ def plot_graph(
         _, ax = plt.subplots(figsize=(2.2 + 1.7 * len(layers), 1.5 + 1.1 * tallest), layout="constrained")
     largest = max(map(abs, edges.values()), default=0.0) or 1.0
     nx.draw_networkx_nodes(graph, place, ax=ax, node_size=1800, node_color="#eeeeee", edgecolors="#666666")
-    nx.draw_networkx_labels(graph, place, {v: t.replace("$", r"\$") for v, t in nodes.items()}, ax=ax, font_size=9)
+    nx.draw_networkx_labels(graph, place, {v: nodes.get(v, v).replace("$", r"\$") for v in graph}, ax=ax, font_size=9)
     for colour, some in (
         ("tab:blue", [e for e, value in edges.items() if value >= 0]),
         ("tab:orange", [e for e, value in edges.items() if value < 0]),

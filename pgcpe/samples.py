@@ -23,6 +23,7 @@ __all__ = [
     "as_frame",
     "distinct_actions",
     "first_contradiction",
+    "told_actions",
 ]
 
 Codes = NDArray[np.int32]
@@ -206,6 +207,23 @@ def distinct_actions(actions: Action | Sequence[Action], n_rows: int) -> tuple[t
     number: dict[Action, int] = {}
     which = np.array([number.setdefault(action, len(number)) for action in actions], dtype=np.intp)
     return tuple(number), which
+
+
+def told_actions(actions: Any, frame: pd.DataFrame) -> Action | list[Action]:
+    """Return the actions of a frame, one or one for each row: those given, text parsed, else those its index names.
+
+    Raises
+    ------
+    TypeError
+        If one of them is no action.
+    """
+    if actions is None:
+        return actions_of_rows(frame) or Action()
+    some = [actions] if isinstance(actions, (Action, str)) else list(actions)
+    parsed = [Action.parse(a) if isinstance(a, str) else a for a in some]
+    if odd := [a for a in parsed if not isinstance(a, Action)]:
+        raise TypeError(f"an action must be written do(X=1), but got {odd[0]!r}")
+    return parsed[0] if isinstance(actions, (Action, str)) else parsed
 
 
 def actions_of_rows(frame: pd.DataFrame) -> list[Action] | None:

@@ -18,12 +18,15 @@ from numpy.typing import NDArray
 
 from pgcpe.links import Link, probability_of, slope_of
 
-__all__ = ["Regressions", "Sigma"]
+__all__ = ["Regressions", "Sigma", "check_draws"]
 
 Floats = NDArray[np.float64]
 
 LARGEST_ARRAY = 2**24
 """Contraction is given up where an intermediate array of one action alone would have more entries."""
+
+CUT = 1e-3
+"""Probabilities of the identity link are kept this far from 0 and 1 where derivatives are simulated."""
 
 WIDEST_TABLE = 20
 """Nor is a node with more parents given a table."""
@@ -109,6 +112,7 @@ class Sigma:
     ) -> None:
         self.regressions, self.link, self.outcome = regressions, link, outcome
         self.forced = np.asarray(forced, dtype=np.int64)
+        check_draws(draws)
         self.draws, self.seed = draws, seed
         ancestors = {outcome}
         for node in range(outcome, -1, -1):
@@ -131,7 +135,10 @@ class Sigma:
         return p, np.sqrt(np.maximum(p * (1.0 - p), 1.0 / self.draws) / self.draws)
 
     def gradient(self, theta: Sequence[Floats]) -> list[Floats]:
-        """Return the derivatives of the probabilities: for each node an array of shape (actions, coefficients)."""
+        """Return the derivatives of the probabilities: for each node an array of shape (actions, coefficients).
+
+        Where a probability of the identity link was cut off, its slope still counts as 1: the cut is no knowledge.
+        """
         regressions = self.regressions
         zero = [np.zeros((len(self.forced), regressions.columns(i))) for i in range(len(regressions.nodes))]
         if self._linear(theta):
@@ -139,13 +146,11 @@ class Sigma:
         elif self.exact:
             tables = self._tables(theta)
             for node in self.relevant:
+                rows = regressions.all_rows(node)
+                slope = self.link.slope(rows @ theta[node])
                 for k in range(regressions.columns(node)):
-                    rows = regressions.all_rows(node)
-                    slope = self.link.slope(rows @ theta[node]) * rows[:, k]
-                    if self.link.name == "identity":
-                        slope[(rows @ theta[node] <= 0.0) | (rows @ theta[node] >= 1.0)] = 0.0
-                    changed = self._table(node, slope, -slope)
-                    zero[node][:, k] = self._contract({**tables, node: changed})
+                    changed = self._table(node, slope * rows[:, k], -slope * rows[:, k])
+                    zero[node][:, k] = self._contract({**tables, node: changed}, derivative_of=node)
         else:
             for node, derivative in enumerate(self._simulate(theta)[1]):
                 zero[node][:] = derivative
@@ -221,40 +226,46 @@ class Sigma:
         if max(len(self.regressions.parents[node]) for node in self.relevant) > WIDEST_TABLE:
             return 0
         largest = opt_einsum.contract_path(self._operands, *self._shapes(1), shapes=True)[1].largest_intermediate
-        return min(LARGEST_ARRAY // int(largest), len(self.forced))
+        widest = max((len(self.regressions.parents[v]) for v in self.relevant if self._somewhere_set[v]), default=0)
+        return min(int(LARGEST_ARRAY) // max(int(largest), int(2 << widest)), len(self.forced))
 
-    def _contract(self, tables: dict[int, Floats]) -> Floats:
-        """Return the sum over all variables of the product of the tables, for every action."""
+    def _contract(self, tables: dict[int, Floats], derivative_of: int = -1) -> Floats:
+        """Return the sum over all variables of the product of the tables, for every action.
+
+        A node that an action sets has that value instead of its table, and no derivative.
+        """
         parts = []
         for start in range(0, len(self.forced), self._actions_at_once):
-            some = slice(start, min(start + self._actions_at_once, len(self.forced)))
-            size = some.stop - some.start
-            if size not in self._expressions:
-                self._expressions[size] = opt_einsum.contract_expression(self._operands, *self._shapes(size))
-            operands = [tables[v][some] if self._somewhere_set[v] else tables[v] for v in self.relevant]
-            parts.append(self._expressions[size](np.ones(size), *operands))
+            forced = self.forced[start : start + self._actions_at_once]
+            operands = [np.ones(len(forced))]
+            for node in self.relevant:
+                table = tables[node]
+                if self._somewhere_set[node]:
+                    table = np.multiply.outer(forced[:, node] < 0, table)
+                    if node != derivative_of:
+                        for value in (0, 1):
+                            table[forced[:, node] == value, ..., value] = 1.0
+                operands.append(table)
+            if len(forced) not in self._expressions:
+                shapes = self._shapes(len(forced))
+                self._expressions[len(forced)] = opt_einsum.contract_expression(self._operands, *shapes)
+            parts.append(self._expressions[len(forced)](*operands))
         return np.concatenate(parts)
 
     def _tables(self, theta: Sequence[Floats]) -> dict[int, Floats]:
-        """Return the table of every node: axes action, where one sets it, parents, the node itself."""
+        """Return the table of every node: axes parents, then the node itself."""
         tables = {}
         for node in self.relevant:
             p = self.link.probability(self.regressions.all_rows(node) @ theta[node])
             tables[node] = self._table(node, p, 1.0 - p)
-            for value in (0, 1):
-                if (set_to := self.forced[:, node] == value).any():
-                    tables[node][set_to] = np.arange(2) == value
         return tables
 
     def _table(self, node: int, one: Floats, zero: Floats) -> Floats:
-        """Return a table from its entries for 1 and 0, zero where an action sets the node; the outcome's is for 1."""
+        """Return a table from its entries for 1 and 0; that of the outcome is for 1 alone."""
         shape = [2] * len(self.regressions.parents[node])
         if node == self.outcome:
             return one.reshape(shape)
-        table = np.stack([zero, one], axis=-1).reshape([*shape, 2])
-        if not self._somewhere_set[node]:
-            return table
-        return np.multiply.outer(self.forced[:, node] < 0, table)
+        return np.stack([zero, one], axis=-1).reshape([*shape, 2])
 
     # ------------------------------------------------------------------------------------ simulation, common thresholds
 
@@ -288,6 +299,12 @@ class Sigma:
         return p, [covariance[:, i, skip[i] : skip[i] + self.regressions.columns(i)] for i in range(count)]
 
 
+def check_draws(draws: int) -> None:
+    """Raise unless it is the size of a simulation."""
+    if not isinstance(draws, int) or isinstance(draws, bool) or draws < 1:
+        raise ValueError(f"draws must be an integer of at least 1, but got {draws!r}")
+
+
 @njit(cache=True)
 def _simulate(  # type: ignore[no-untyped-def]
     nodes, parents, coefficients, base, code, forced, thresholds, outcome, ones, sums
@@ -307,6 +324,8 @@ def _simulate(  # type: ignore[no-untyped-def]
                     if parents[node, k] >= 0:
                         z += coefficients[node, k] * value[parents[node, k]]
                 p = probability_of(z, code)
+                if sums.shape[1] > 0 and code == 0:
+                    p = min(max(p, CUT), 1.0 - CUT)  # at 0 and 1 there are no scores
                 value[node] = 1.0 if thresholds[draw, node] < p else 0.0
                 if sums.shape[1] > 0 and 0.0 < p < 1.0:
                     residual[node] = (value[node] - p) / (p * (1.0 - p)) * slope_of(z, code)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import tracemalloc
 
 import networkx as nx
 import numpy as np
@@ -24,6 +25,7 @@ from pgcpe import (
     interventions,
     load_network,
 )
+from pgcpe import sigma as module
 from pgcpe.confidence import BGLM_RADII, paper_bglm_radius
 from pgcpe.estimators.equations import INTERCEPT
 from pgcpe.links import LINKS
@@ -166,7 +168,7 @@ def test_a_constant_parent_is_an_intercept():
     model = BGLM("identity", constant="X0").fit(without, frame)
     assert INTERCEPT not in set(model.coef_.parent)
     assert model.coef_[model.coef_.node == "Y"].parent.tolist() == ["C", "D", "E"]
-    with pytest.raises(ValueError, match="row 3 has X0=0, but X0 is the constant, always 1"):
+    with pytest.raises(ValueError, match="row 3 has another X0 than 1, but it is the constant"):
         BGLM("identity", constant="X0").fit(without, frame.assign(X0=[1] * 3 + [0] * 497))
     with pytest.raises(ValueError, match="sets X0, which has no equation"):
         model.partial_fit(frame.reset_index(drop=True), do(X0=1))
@@ -192,6 +194,38 @@ def test_what_the_data_do_not_determine_has_an_infinite_error():
     assert 0.01 < constant.se < 0.1  # no failure in 30 plays
 
 
+@pytest.mark.parametrize("method", ["mle", "estimating_equation"])
+def test_the_error_is_not_lost_where_a_linear_fit_leaves_the_unit_interval(method):
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, (2, 400))
+    frame = pd.DataFrame({"A": a, "B": b, "W": rng.random(400) < np.array([[0.2, 0.8], [0.8, 1.0]])[a, b]}).astype(int)
+    chain = BGLM("identity", method=method).fit(dag([("A", "W"), ("B", "W")]), frame)
+    # all 100 or so plays of this row were 1: at least the error of a hundred plays with half a failure
+    assert 0.001 < chain.expected_reward(do(A=1, B=1), "W").se < 0.1
+    frame["Z"] = rng.integers(0, 2, 400)
+    frame["Y"] = (rng.random(400) < 0.1 + 0.5 * frame.Z + 0.3 * frame.W).astype(int)
+    graph = dag([("Z", "Y"), ("W", "Y"), ("A", "W"), ("B", "W")])
+    never_free = [do(Z=int(z)) for z in frame.Z]
+    model = BGLM("identity", method=method).fit(graph, frame, never_free)
+    assert model.expected_reward(do(), "Y").se == math.inf
+    assert model.expected_reward(do(Z=1), "Y").se < 0.1
+
+
+def test_a_wide_node_that_actions_set_takes_no_more_memory_than_its_table():
+    names = [f"X{i}" for i in range(16)]
+    graph = dag([*((v, "M") for v in names), ("M", "Y")])
+    frame = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (300, 18)), columns=[*names, "M", "Y"])
+    model = BGLM().fit(graph, frame)
+    actions = [do({v: 1, "M": m}) for v in names for m in (0, 1)]
+    sigma = model._equations.sigma(actions, "Y", 10)
+    assert sigma.exact
+    tracemalloc.start()
+    sigma(model._equations.theta)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 8 * 4 * module.LARGEST_ARRAY
+
+
 def test_many_parents():
     """Forty causes of one outcome: no table, one equation; the value by simulation, or in a linear model exactly."""
     names = [f"X{i}" for i in range(40)]
@@ -208,6 +242,13 @@ def test_many_parents():
         assert simulation < se < 0.03
         with pytest.raises(ValueError, match="Y has 40 parents, too many for a table"):
             model.to_network()
+
+
+def test_a_hidden_constant_is_a_constant():
+    graph = dag([("X0", "Y"), ("A", "Y")], {"X0"})
+    frame = pd.DataFrame({"A": [0, 1] * 30, "Y": [0, 1, 1] * 20})
+    estimate = BGLM("identity", constant="X0").fit(graph, frame).expected_reward(do(A=0), "Y")
+    assert estimate.value == pytest.approx(frame.Y[frame.A == 0].mean(), abs=1e-6)
 
 
 def test_hidden_noise_is_left_out_and_confounders_are_refused():
@@ -228,6 +269,22 @@ def test_it_is_a_scikit_learn_estimator():
     assert "link='identity'" in repr(model)
 
 
+def test_a_fit_and_a_start_do_not_mix():
+    frame = mixed(truth("logit"), 100).to_frame()
+    model = BGLM().fit(GRAPH, frame)
+    model.start(question().recording(list("ABCDE")))
+    with pytest.raises(RuntimeError, match="fit a graph and data first"):
+        model.expected_reward(do(), "Y")
+    model.fit(GRAPH, frame)
+    with pytest.raises(RuntimeError, match="has no intervals before start"):
+        model.intervals(0.1)
+    with pytest.raises(RuntimeError, match="has no intervals before start"):
+        model.update(mixed(truth("logit"), 1))
+    before = model.coef_
+    model.set_params(link="probit", constant="A")  # of the next fit
+    assert model.partial_fit(frame[:0]).coef_.equals(before)
+
+
 def test_errors_stand_alone():
     frame = mixed(truth("logit"), 50).to_frame()
     with pytest.raises(RuntimeError, match="fit a graph and data first"):
@@ -245,7 +302,16 @@ def test_errors_stand_alone():
     with pytest.raises(ValueError, match="sets Q, which has no equation"):
         BGLM().fit(GRAPH, frame.reset_index(drop=True), do(Q=1))
     with pytest.raises(TypeError, match="an action must be written"):
-        BGLM().fit(GRAPH, frame[:1].reset_index(drop=True), ["do(C=1)"])
+        BGLM().fit(GRAPH, frame[:1].reset_index(drop=True), [7])
+    with pytest.raises(ValueError, match=r"row 0 is labelled do.*, which contradicts the action given"):
+        BGLM().fit(GRAPH, frame, do(D=1) if frame.index[0] != "do(D=1)" else do())
+    with pytest.raises(TypeError, match="graph must be a pgmpy DAG or network, but got str"):
+        BGLM().fit("asia", frame)
+    for actions in (do(C=1), "do(C=1)", (a for a in [do()])):
+        with pytest.raises(TypeError, match="actions must be a list of actions"):
+            BGLM().fit(GRAPH, frame).expected_rewards(actions, "Y")
+    with pytest.raises(ValueError, match="draws must be an integer"):
+        BGLM(draws=0).fit(GRAPH, frame)
     with pytest.raises(ValueError, match="no play to estimate from"):
         BGLM().fit(GRAPH, frame[:0]).expected_reward(do(), "Y")
     model = BGLM().fit(GRAPH, frame)
@@ -293,7 +359,7 @@ def test_the_policy_asks_for_what_the_model_needs():
 @pytest.mark.parametrize("radius", BGLM_RADII)
 def test_intervals_are_sigma_and_the_radius(radius):
     network = truth("identity")
-    bandit = question().recording("ABCDE")
+    bandit = question().recording(list("ABCDE"))
     samples = SimulatedEnvironment(network, seed=0).sample(do(), 400)
     estimator = BGLM("identity", radius=radius, alpha=0.02, eta=0.4, refresh=1).start(bandit)
     intervals = estimator.update(bandit.encode(do(), samples)).intervals(0.1)
@@ -330,7 +396,7 @@ def test_the_readings_of_the_radius_in_figures():
 
 
 def test_it_fits_observations_alone_every_so_many_plays():
-    network, bandit = truth("logit"), question().recording("ABCDE")
+    network, bandit = truth("logit"), question().recording(list("ABCDE"))
     actions = [do(), do(A=1), do(B=0)] * 100
     samples = bandit.encode(actions, SimulatedEnvironment(network, seed=0).perform(actions))
     observed = samples.rows(slice(0, 300, 3))
@@ -345,7 +411,7 @@ def test_it_fits_observations_alone_every_so_many_plays():
 def test_no_interval_before_the_equations_are_determined():
     """do(E=.) is told from E alone, which took one value; the arms that set E are not determined."""
     network = truth("logit")
-    bandit = question().recording("ABCDE")
+    bandit = question().recording(list("ABCDE"))
     frame = SimulatedEnvironment(network, seed=0).sample(do(), 300).to_frame()
     estimator = BGLM(radius="plain", alpha=0.02).start(bandit)
     wide = estimator.update(bandit.encode(do(), frame[frame.E == 1])).intervals(0.1)
@@ -357,7 +423,7 @@ def test_no_interval_before_the_equations_are_determined():
 
 def test_the_burn_in():
     """Line 5 by hand: c D / eta^2 log(n t^2 / delta), and the second condition, which is 0 for a linear link."""
-    network, bandit = truth("identity"), question().recording("ABCDE")
+    network, bandit = truth("identity"), question().recording(list("ABCDE"))
     n, d, c, eta, delta = 6, 4, 0.4, 0.4, 0.1
     first = next(t for t in itertools.count(1) if t >= c * d / eta**2 * math.log(n * t**2 / delta))
     assert 50 < first < 300
@@ -378,7 +444,7 @@ def test_the_certificate_is_heuristic_and_the_paper_constants_say_nothing_soon()
     )
     assert result.certificate in (None, "heuristic")
     assert not result.certified
-    theory = BGLM().start(question().recording("ABCDE"))
+    theory = BGLM().start(question().recording(list("ABCDE")))
     theory.update(theory.bandit_.encode(do(), SimulatedEnvironment(network, seed=0).sample(do(), 5_000)))
     assert theory.intervals(0.05).upper.min() == 1
 
@@ -416,9 +482,9 @@ def test_errors_in_a_policy():
     CCPE(beside, estimator=BGLM())  # what is no ancestor of the reward need not fit the model
     for options, message in (
         ({"radius": "kt"}, "radius must be one of 'printed'"),
-        ({"alpha": 0.0}, "alpha must be positive"),
-        ({"kappa": -1.0}, "kappa must be positive"),
-        ({"burn_in": math.inf}, "burn_in must be positive"),
+        ({"alpha": 0.0}, "alpha must be a positive number"),
+        ({"kappa": -1.0}, "kappa must be a positive number"),
+        ({"burn_in": math.inf}, "burn_in must be a positive number"),
         ({"eta": 0.7}, "eta must be above 0 and at most .5"),
         ({"refresh": 0}, "refresh must be an integer"),
         ({"link": "log"}, "link must be one of"),
@@ -427,6 +493,17 @@ def test_errors_in_a_policy():
             CCPE(question(), estimator=BGLM(**options))
     with pytest.raises(RuntimeError, match="has no intervals before start"):
         BGLM().intervals(0.1)
+    for odd in (BGLM, "bglm", 5):
+        with pytest.raises(TypeError, match="estimator must be an Estimator"):
+            CCPE(question(), estimator=odd)
+    constant = dag([("X0", "Y"), ("X", "Y")])
+    with pytest.raises(ValueError, match=r"cannot be set, but do.X0=0. is playable"):
+        CCPE(
+            CausalBandit(constant, reward="Y", arms=[do(X=0), do(X=1)], playable=[do(X=0), do(X=1), do(X0=0)]),
+            estimator=BGLM(constant="X0"),
+        )
+    with pytest.raises(ValueError, match="X0 is to be the constant, but is the reward"):
+        BGLM(constant="X0").required(CausalBandit(constant, reward="X0", arms=[do(X=0), do(X=1)]))
     with pytest.raises(ValueError, match="X0 is always 1 and cannot be set"):
         CCPE(
             CausalBandit(dag([("X0", "Y"), ("X", "Y")]), reward="Y", arms=[do(X0=0), do(X=1)]),

@@ -210,7 +210,10 @@ def test_partial_fit_adds_and_other_actions_are_left_out():
     data = SimulatedEnvironment(VISITS, seed=4).sample(do(), 300).to_frame()
     whole = AdmissibleSequence().fit(VISITS, data)
     actions = [do() if i % 3 else do(drug1="new") for i in range(300)]
-    parts = AdmissibleSequence().fit(VISITS, data[:100], actions[:100]).partial_fit(data[100:], actions[100:])
+    plain = data.reset_index(drop=True)
+    parts = AdmissibleSequence().fit(VISITS, plain[:100], actions[:100]).partial_fit(plain[100:], actions[100:])
+    with pytest.raises(ValueError, match=r"row 0 is labelled do.., which contradicts the action given"):
+        AdmissibleSequence().fit(VISITS, data, actions)
     values = {"no": 0, "yes": 1}
     rows = data[[not a for a in actions]]
     expected = AdmissibleSequence().fit(VISITS, rows).expected_reward(do(drug1="new"), "recovered", values)
@@ -233,7 +236,7 @@ def test_errors(visits):
         EmpiricalMeans("lr").start(visits)
     with pytest.raises(ValueError, match="alpha belongs to the other radii"):
         EmpiricalMeans(alpha=2.0).start(visits)
-    with pytest.raises(ValueError, match="alpha must be positive"):
+    with pytest.raises(ValueError, match="alpha must be a positive number"):
         AdmissibleSequence("paper", alpha=-1).start(visits)
     with pytest.raises(ValueError, match="refresh must be an integer of at least 1"):
         AdmissibleSequence(refresh=0).start(visits)
@@ -252,9 +255,11 @@ def test_errors(visits):
     with pytest.raises(ValueError, match="one action for each play"):
         fitted.partial_fit(data, [do()])
     with pytest.raises(TypeError, match="an action must be written"):
-        fitted.partial_fit(data, ["do()"] * len(data))
+        fitted.partial_fit(data, [7] * len(data))
     with pytest.raises(ValueError, match="no passive observation"):
-        AdmissibleSequence().fit(VISITS, data, do(drug1="new")).expected_reward(do(), "recovered", {"no": 0, "yes": 1})
+        AdmissibleSequence().fit(VISITS, data.reset_index(drop=True), do(drug1="new")).expected_reward(
+            do(), "recovered", {"no": 0, "yes": 1}
+        )
     for estimator in (AdmissibleSequence(), EmpiricalMeans()):
         with pytest.raises(RuntimeError, match="before start"):
             estimator.intervals(0.05)

@@ -18,7 +18,7 @@ from pgcpe.estimators.base import Estimate, Estimator, Observations, check_radiu
 from pgcpe.estimators.contingency import MOST_CELLS, ContingencyTables
 from pgcpe.explanation import explain
 from pgcpe.networks import State
-from pgcpe.samples import Samples, actions_of_rows, as_frame, distinct_actions
+from pgcpe.samples import Samples, actions_of_rows, as_frame, distinct_actions, told_actions
 
 __all__ = ["AdmissibleSequence"]
 
@@ -186,10 +186,9 @@ class AdmissibleSequence(Estimator):
 def _passive(data: Any, actions: Action | Sequence[Action] | None) -> pd.DataFrame:
     """Return a copy of the rows of passive observation, without their index."""
     frame = as_frame(data)
-    if actions is None:
-        actions = actions_of_rows(frame) or Action()
-    distinct, which = distinct_actions(actions, len(frame))
-    if odd := [a for a in distinct if not isinstance(a, Action)]:
-        raise TypeError(f"an action must be written do(X=1), but got {odd[0]!r}")
+    distinct, which = distinct_actions(told_actions(actions, frame), len(frame))
     null = np.array([not action for action in distinct], dtype=np.bool_)
+    for row, label in enumerate(actions_of_rows(frame) or []):
+        if (not label) != null[which[row]]:
+            raise ValueError(f"row {row} is labelled {label}, which contradicts the action given")
     return frame.loc[null[which]].reset_index(drop=True) if len(frame) else frame.reset_index(drop=True)

@@ -150,7 +150,7 @@ class Observations:
     """
 
     def __init__(self, refresh: int | None, *, every_play: bool = False) -> None:
-        if refresh is not None and (not isinstance(refresh, Integral) or refresh < 1):
+        if refresh is not None and (not isinstance(refresh, Integral) or isinstance(refresh, bool) or refresh < 1):
             raise ValueError(f"refresh must be an integer of at least 1, but got {refresh}")
         self._refresh, self._every_play = refresh, every_play
         self._told = self._counted = 0
@@ -192,8 +192,9 @@ def check_radius(radius: str, alpha: float | None, exact: str, *others: str) -> 
         raise ValueError(f"radius must be {', '.join(map(repr, names[:-1]))} or {names[-1]!r}, but got {radius!r}")
     if alpha is not None and radius == exact:
         raise ValueError(f"alpha belongs to the other radii; radius={exact!r} has no constant to choose")
-    if alpha is not None and not 0 < alpha < math.inf:
-        raise ValueError(f"alpha must be positive, but got {alpha}")
+    number = isinstance(alpha, (int, float)) and not isinstance(alpha, bool)
+    if alpha is not None and not (number and 0 < alpha < math.inf):
+        raise ValueError(f"alpha must be a positive number, but got {alpha!r}")
 
 
 @njit(cache=True)

@@ -17,10 +17,18 @@ from pgcpe.confidence import BGLM_RADII, Intervals, paper_bglm_radius, probabili
 from pgcpe.estimators.base import Estimate, Estimator, Observations, started
 from pgcpe.estimators.equations import NodeEquations, modelled_graph, state_of_one
 from pgcpe.identification import nodes_on_paths
-from pgcpe.networks import State, States, states_of
+from pgcpe.networks import State, States, states_of, structure_of
 from pgcpe.plotting import plot_graph
-from pgcpe.samples import ForcedCodes, Samples, actions_of_rows, as_frame, distinct_actions, first_contradiction
-from pgcpe.sigma import Sigma
+from pgcpe.samples import (
+    ForcedCodes,
+    Samples,
+    actions_of_rows,
+    as_frame,
+    distinct_actions,
+    first_contradiction,
+    told_actions,
+)
+from pgcpe.sigma import Sigma, check_draws
 
 __all__ = ["BGLM"]
 
@@ -146,6 +154,8 @@ class BGLM(Estimator):
             raise ValueError(f"the bandit must record {', '.join(missing)}: use bandit.recording({missing})")
         self._columns = np.array([bandit.coding.variables.index(v) for v in nodes])
         self._sigma = self._sigma_of(bandit)
+        if barred := [str(action) for action in bandit.playable if self.constant in action]:
+            raise ValueError(f"{self.constant} is always 1 and cannot be set, but {barred[0]} is playable")
         on_paths = [nodes_on_paths(graph, arm, bandit.reward) for arm in bandit.canonical]
         self._on_paths = np.array([[v in some for v in nodes] for some in on_paths])  # N_{S,Y}, arms x nodes
         self._observations = Observations(self.refresh, every_play=True)
@@ -156,6 +166,7 @@ class BGLM(Estimator):
 
     def update(self, samples: Samples) -> Self:
         """Count every play of ``do()``: Algorithm 1 fits passive observations alone."""
+        started(self)
         rows = self._observations.add(samples)
         if rows is not None and len(rows):
             self._equations.count(rows[:, self._columns])
@@ -211,11 +222,13 @@ class BGLM(Estimator):
     def _check_options(self) -> None:
         if self.radius not in BGLM_RADII:
             raise ValueError(f"radius must be one of {', '.join(map(repr, BGLM_RADII))}, but got {self.radius!r}")
-        for name in ("alpha", "kappa", "burn_in"):
+        for name in ("alpha", "kappa", "burn_in", "eta"):
             value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise ValueError(f"{name} must be positive, but got {value}")
-        if not 0 < self.eta <= 0.5:
+            if value is None and name != "eta":
+                continue
+            if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value < math.inf:
+                raise ValueError(f"{name} must be a positive number, but got {value!r}")
+        if self.eta > 0.5:
             raise ValueError(f"eta must be above 0 and at most .5, but got {self.eta}")
 
     # --------------------------------------------------------------------------------------------------- stand-alone
@@ -247,16 +260,17 @@ class BGLM(Estimator):
         ValueError
             If a node has not two states, a hidden variable confounds others, or the data do not fit the graph.
         """
+        structure_of(graph)  # refuses what is no directed acyclic graph
         known = states_of(graph, states)
         modelled = modelled_graph(graph, known, None, self.constant)
-        samples = self._coded(modelled, known, data, actions)
+        samples = _coded(modelled, known, self.constant, data, actions)
         self._prepare(modelled, known)
         return self._learn(samples)
 
     def partial_fit(self, data: Any, actions: Action | Sequence[Action] | None = None) -> Self:
         """Add data and fit again; the cost does not depend on how much was fitted before."""
         equations = self._fitted()
-        return self._learn(self._coded(equations.graph, equations.states, data, actions))
+        return self._learn(_coded(equations.graph, equations.states, equations.constant, data, actions))
 
     def _learn(self, samples: Samples) -> Self:
         equations, variables = self._equations, samples.coding.variables
@@ -308,7 +322,9 @@ class BGLM(Estimator):
             If nothing was fitted.
         """
         equations = self._fitted()
-        if outcome == self.constant:
+        if not isinstance(actions, Sequence) or isinstance(actions, (Action, str)):
+            raise TypeError(f"actions must be a list of actions, but got {actions!r}")
+        if equations.constant is not None and outcome == equations.constant:
             raise ValueError(f"{outcome} is the constant and no outcome")
         bandit = CausalBandit(
             equations.graph,
@@ -352,17 +368,23 @@ class BGLM(Estimator):
                 edges[parent, node] = theta
             else:
                 nodes[node] += f"\n{theta:.2f}"
-        return plot_graph(nodes, edges, title=f"Coefficients ({self.link} link), intercepts in the nodes", ax=ax)
+        return plot_graph(
+            nodes, edges, title=f"Coefficients ({self._equations.link.name} link), intercepts in the nodes", ax=ax
+        )
 
     # -------------------------------------------------------------------------------------------------------- shared
 
     def _prepare(self, graph: nx.DiGraph, states: States) -> None:
+        """Begin anew; a fit does not outlast a start in a policy, nor the other way round."""
+        for learned in ("_is_fitted", "bandit_"):
+            self.__dict__.pop(learned, None)
         self._equations = NodeEquations(graph, states, link=self.link, method=self.method, constant=self.constant)
+        check_draws(self.draws)
         self.ones_ = {v: one for v, one in self._equations.one.items() if v != self.constant}
 
     def _sigma_of(self, bandit: CausalBandit) -> Sigma:
-        if any(self.constant in arm for arm in bandit.canonical):
-            raise ValueError(f"{self.constant} is always 1 and cannot be set")
+        if any(self._equations.constant in arm for arm in bandit.canonical):
+            raise ValueError(f"{self._equations.constant} is always 1 and cannot be set")
         return self._equations.sigma(bandit.canonical, bandit.reward, self.draws)
 
     def _reward(self, bandit: CausalBandit, p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -375,35 +397,35 @@ class BGLM(Estimator):
             raise RuntimeError("fit a graph and data first")
         return self._equations
 
-    def _coded(
-        self, graph: nx.DiGraph, states: States, data: Any, actions: Action | Sequence[Action] | None
-    ) -> Samples:
-        """Return data as samples of the nodes, once every row fits its action and the constant."""
-        frame = as_frame(data)
-        if actions is None:
-            actions = actions_of_rows(frame) or Action()
-        for action in distinct_actions(actions, len(frame))[0]:
-            if not isinstance(action, Action):
-                raise TypeError(f"an action must be written do(X=1), but got {action!r}")
-            if unknown := [v for v in action if v not in graph or v == self.constant]:
-                raise ValueError(f"{action} sets {', '.join(unknown)}, which has no equation in the model")
-        columns = {v: states[v] for v in graph if v != self.constant or v in frame.columns}
-        samples = Samples.from_frame(frame, columns, actions)
-        if self.constant in columns:
-            one = state_of_one(states[self.constant])
-            for row, state in enumerate(samples.to_frame()[self.constant]):
-                if state != one:
-                    raise ValueError(
-                        f"row {row} has {self.constant}={state}, but {self.constant} is the constant, always {one}"
-                    )
-        forced = ForcedCodes(samples.coding.variables, samples.coding.states)
-        rows = forced.rows(samples.actions)
-        cards = np.full(len(columns), 2, dtype=np.int32)
-        if (wrong := first_contradiction(samples.codes, cards, forced.table, rows, samples.which)) >= 0:
-            row, column = divmod(wrong, len(columns))
-            variable = samples.coding.variables[column]
-            raise ValueError(
-                f"row {row} has {variable}={states[variable][samples.codes[row, column]]}, which contradicts its "
-                f"action {samples.actions[samples.which[row]]}"
-            )
-        return samples
+
+def _coded(graph: nx.DiGraph, states: States, constant: str | None, data: Any, actions: Any) -> Samples:
+    """Return data as samples of the nodes of a graph, once every row fits its action, its label and the constant."""
+    frame = as_frame(data)
+    given = told_actions(actions, frame)
+    for action in distinct_actions(given, len(frame))[0]:
+        if unknown := [v for v in action if v not in graph or v == constant]:
+            raise ValueError(f"{action} sets {', '.join(unknown)}, which has no equation in the model")
+    columns = {v: states[v] for v in graph if v != constant or v in frame.columns}
+    samples = Samples.from_frame(frame, columns, given)
+    variables = samples.coding.variables
+    forced = ForcedCodes(variables, samples.coding.states)
+    rows = forced.rows(samples.actions)
+    if (named := actions_of_rows(frame)) is not None:
+        labels, which = distinct_actions(named, len(frame))
+        label_rows = forced.rows(labels)
+        other = (forced.table[label_rows[which]] != forced.table[rows[samples.which]]).any(axis=1)
+        if other.any():
+            row = int(np.argmax(other))
+            raise ValueError(f"row {row} is labelled {named[row]}, which contradicts the action given")
+    cards = np.full(len(columns), 2, dtype=np.int32)
+    if (wrong := first_contradiction(samples.codes, cards, forced.table, rows, samples.which)) >= 0:
+        row, column = divmod(wrong, len(columns))
+        raise ValueError(
+            f"row {row} has {variables[column]}={states[variables[column]][samples.codes[row, column]]}, which "
+            f"contradicts its action {samples.actions[samples.which[row]]}"
+        )
+    if constant is not None and constant in columns:
+        one = states[constant].index(state_of_one(states[constant]))
+        if (other := samples.codes[:, variables.index(constant)] != one).any():
+            raise ValueError(f"row {int(np.argmax(other))} has another {constant} than 1, but it is the constant")
+    return samples

@@ -14,7 +14,7 @@ from pgcpe.actions import Action
 from pgcpe.glm import METHODS, WeightedRows, coefficient_variance, fit_rows, independent_columns
 from pgcpe.identification import without_noise
 from pgcpe.links import link_named
-from pgcpe.networks import State, States, latents_of, pgmpy_part
+from pgcpe.networks import State, States, latents_of, pgmpy_part, structure_of
 from pgcpe.sigma import WIDEST_TABLE, Regressions, Sigma
 
 __all__ = ["INTERCEPT", "NodeEquations", "modelled_graph", "state_of_one"]
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 INTERCEPT = "(intercept)"
 """The parent under which an intercept stands in a table of coefficients."""
 
-YES = {"1", "true", "yes"}
+YES = {"1", "1.0", "true", "yes"}
 
 
 def modelled_graph(graph: nx.DiGraph, states: States, outcome: str | None, constant: str | None) -> nx.DiGraph:
@@ -35,22 +35,25 @@ def modelled_graph(graph: nx.DiGraph, states: States, outcome: str | None, const
     ValueError
         If a hidden variable is left that confounds others, a node has not two states, or the constant is no root.
     """
-    modelled = without_noise(graph, outcome)
+    seen = structure_of(graph)
+    if constant is not None:
+        if constant not in seen:
+            raise ValueError(f"constant must be a variable of the graph, but got {constant!r}")
+        if seen.in_degree(constant) or constant == outcome:
+            odd = "is the reward" if constant == outcome else "has causes in the graph"
+            raise ValueError(f"{constant} is to be the constant, but {odd}")
+        seen.latents = set(seen.latents) - {constant}
+    modelled = without_noise(seen, outcome)
     if hidden := sorted(latents_of(modelled)):
         raise ValueError(
-            f"BGLM needs a graph without hidden common causes, but {', '.join(hidden)} is hidden; "
-            "AdmissibleSequence takes hidden variables"
+            "BGLM needs a graph whose hidden variables are the noise of single nodes, but "
+            f"{', '.join(hidden)} is hidden; AdmissibleSequence takes hidden variables"
         )
     if more := [v for v in modelled if len(states[v]) != 2]:
         raise ValueError(
             f"BGLM needs nodes of two states, but {more[0]} has {list(states[more[0]])}; "
             "AdmissibleSequence takes any number"
         )
-    if constant is not None:
-        if constant not in graph:
-            raise ValueError(f"constant must be a variable of the graph, but got {constant!r}")
-        if graph.in_degree(constant):
-            raise ValueError(f"{constant} is to be the constant, but has causes in the graph")
     return modelled
 
 
@@ -59,7 +62,7 @@ class NodeEquations:
 
     Attributes
     ----------
-    graph, states
+    graph, states, link, constant
         What is modelled.
     one
         The state of each variable that counts as 1: the only one called 1, true or yes, else the second.
@@ -75,7 +78,7 @@ class NodeEquations:
         self.link = link_named(link)
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, but got {method!r}")
-        self.graph, self.states, self._method, self._constant = graph, {v: states[v] for v in graph}, method, constant
+        self.graph, self.states, self._method, self.constant = graph, {v: states[v] for v in graph}, method, constant
         self.one = {v: state_of_one(states[v]) for v in graph}
         order = list(graph.nodes)
         causal = nx.lexicographical_topological_sort(graph, key=order.index)
@@ -148,7 +151,7 @@ class NodeEquations:
     def coefficients(self) -> pd.DataFrame:
         """Return a row for each coefficient: node, parent, theta."""
         regressions = self.regressions
-        first = INTERCEPT if self._constant is None else self._constant
+        first = INTERCEPT if self.constant is None else self.constant
         rows = []
         for i, node in enumerate(regressions.nodes):
             parents = [first] * regressions.constant[i] + [regressions.nodes[p] for p in regressions.parents[i]]
@@ -166,11 +169,11 @@ class NodeEquations:
                 raise ValueError(f"{node} has {len(parents)} parents, too many for a table; expected_reward needs none")
             p = self.link.probability(self.regressions.all_rows(i) @ self.theta[i])
             values = np.stack([1.0 - p, p]).reshape([2] * (len(parents) + 1))
-            if self._constant is not None and self.regressions.constant[i]:
-                parents, values = [self._constant, *parents], np.stack([values, values], axis=1)
+            if self.constant is not None and self.regressions.constant[i]:
+                parents, values = [self.constant, *parents], np.stack([values, values], axis=1)
             network.add_cpds(self._table(node, parents, values))
-        if self._constant is not None:
-            network.add_cpds(self._table(self._constant, [], np.array([0.0, 1.0])))
+        if self.constant is not None:
+            network.add_cpds(self._table(self.constant, [], np.array([0.0, 1.0])))
         return network
 
     def _table(self, node: str, parents: list[str], values: Floats) -> Any:
@@ -189,5 +192,5 @@ class NodeEquations:
 
 def state_of_one(states: Sequence[State]) -> State:
     """Return the state that counts as 1: the only one called 1, true or yes, else the second."""
-    named = [s for s in states if str(s).lower() in YES]
+    named = [s for s in states if s == 1 or str(s).lower() in YES]
     return named[0] if len(named) == 1 else states[1]

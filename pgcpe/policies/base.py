@@ -72,6 +72,8 @@ class Policy:
             raise TypeError(f"bandit must be a CausalBandit, but got {type(bandit).__name__}")
         if not isinstance(direct, EmpiricalMeans):
             raise TypeError(f"direct must be EmpiricalMeans, but got {type(direct).__name__}")
+        if odd := [model for model in models if not isinstance(model, Estimator)]:
+            raise TypeError(f"estimator must be an Estimator, such as BGLM(), but got {odd[0]!r}")
         for name, value in (("epsilon", epsilon), ("delta", delta)):
             if not isinstance(value, Real):
                 raise TypeError(f"{name} must be a number, but got {value!r}")

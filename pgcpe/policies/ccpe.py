@@ -28,7 +28,8 @@ class CCPE(Policy):
         The question.
     estimator
         The observational estimator, by default ``AdmissibleSequence()``. The paper's:
-        ``AdmissibleSequence(radius="paper", alpha=8)``.
+        ``AdmissibleSequence(radius="paper", alpha=8)``. With ``BGLM(...)`` it is CCPE-BGLM (Algorithm 1), which needs
+        all ancestors of the reward recorded: ``policy.bandit.required`` lists them.
     direct
         The interventional one, by default ``EmpiricalMeans()``. The paper's:
         ``EmpiricalMeans(radius="paper", alpha=2)``.
