@@ -8,7 +8,15 @@ from pgcpe.estimators import BGLM, AdmissibleSequence, EmpiricalMeans, Estimate,
 from pgcpe.explanation import explain
 from pgcpe.identification import admissible_sequence, equal_effect, is_admissible_sequence
 from pgcpe.networks import load_network, shipped_networks
-from pgcpe.policies import CCPE, LUCB, Policy, Result
+from pgcpe.policies import (
+    CCPE,
+    LUCB,
+    Policy,
+    Result,
+    SequentialHalving,
+    SuccessiveRejects,
+    UniformSampling,
+)
 from pgcpe.samples import Samples
 
 __all__ = [
@@ -26,7 +34,10 @@ __all__ = [
     "Policy",
     "Result",
     "Samples",
+    "SequentialHalving",
     "SimulatedEnvironment",
+    "SuccessiveRejects",
+    "UniformSampling",
     "admissible_sequence",
     "do",
     "equal_effect",

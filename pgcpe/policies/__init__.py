@@ -4,5 +4,6 @@ from pgcpe.policies.base import Policy
 from pgcpe.policies.ccpe import CCPE
 from pgcpe.policies.lucb import LUCB
 from pgcpe.policies.result import Result
+from pgcpe.policies.successive_rejects import SequentialHalving, SuccessiveRejects, UniformSampling
 
-__all__ = ["CCPE", "LUCB", "Policy", "Result"]
+__all__ = ["CCPE", "LUCB", "Policy", "Result", "SequentialHalving", "SuccessiveRejects", "UniformSampling"]

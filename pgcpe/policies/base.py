@@ -20,9 +20,10 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals
 from pgcpe.environment import Environment
 from pgcpe.estimators.base import EmpiricalMeans, Estimator
+from pgcpe.policies.phases import Phases, n_arms_of
 from pgcpe.policies.result import Result, arms_table
 from pgcpe.policies.rules import PolicyState, SamplingRule, StoppingRule
-from pgcpe.samples import SamplesBuffer
+from pgcpe.samples import Samples, SamplesBuffer
 
 __all__ = ["Policy"]
 
@@ -68,8 +69,7 @@ class Policy:
         delta: float = 0.05,
         seed: int | np.random.SeedSequence | None = 0,
     ) -> None:
-        if not isinstance(bandit, CausalBandit):
-            raise TypeError(f"bandit must be a CausalBandit, but got {type(bandit).__name__}")
+        n_arms = n_arms_of(bandit)
         if not isinstance(direct, EmpiricalMeans):
             raise TypeError(f"direct must be EmpiricalMeans, but got {type(direct).__name__}")
         if odd := [model for model in models if not isinstance(model, Estimator)]:
@@ -94,8 +94,8 @@ class Policy:
         self._certificate = (
             "exact" if all(e.certificate == "exact" for e in (self._direct, *self._models)) else "heuristic"
         )
-        self._rank = np.random.default_rng(seed).permutation(len(bandit.arms))
-        self._conflicts = np.zeros(len(bandit.arms), dtype=np.bool_)
+        self._rank = np.random.default_rng(seed).permutation(n_arms)
+        self._conflicts = np.zeros(n_arms, dtype=np.bool_)
         self._told = SamplesBuffer(bandit.coding)
         self._decide()
 
@@ -113,12 +113,13 @@ class Policy:
         Parameters
         ----------
         n
-            How many, for experiments that are run in batches: the iteration is repeated. By default one iteration.
+            How many, for experiments that are run in batches: the iteration is repeated. By default one iteration. A
+            policy that goes by phases gives what is left of the phase, or the first n of it.
         """
-        if n is None:
-            return list(self._next)
-        if not isinstance(n, Integral) or n < 1:
+        if n is not None and (not isinstance(n, Integral) or n < 1):
             raise ValueError(f"n must be an integer of at least 1, but got {n}")
+        if n is None or isinstance(self._sampling, Phases):
+            return list(self._next[:n])
         return list(itertools.islice(itertools.cycle(self._next), n))
 
     def tell(self, actions: Action | str | Sequence[Action | str], samples: Any) -> Self:
@@ -149,11 +150,20 @@ class Policy:
         """
         told = self.bandit.encode(actions, samples)
         self._told.append(told)
-        self._direct.update(told)
-        for model in self._models:
-            model.update(told)
-        self._decide()
+        if not isinstance(self._sampling, Phases):
+            self._learn(told)
+            return self
+        start = 0
+        while start < len(told):  # a phase may end, and the next be planned, in the midst of what is told
+            end = start + self._sampling.take(told.rows(slice(start, None)))
+            self._learn(told.rows(slice(start, end)))
+            start = end
         return self
+
+    def _learn(self, told: Samples) -> None:
+        for estimator in (self._direct, *self._models):
+            estimator.update(told)
+        self._decide()
 
     def _decide(self) -> None:
         """Work out intervals, candidates, next actions and verdict."""
@@ -169,11 +179,13 @@ class Policy:
             self.epsilon,
             merged,
             self._direct.plays_.copy(),
+            self._direct.rewards_.copy(),
             self._rank,
             leader,
             challenger,
             self._conflicts.copy(),
             self._certificate,
+            self._models,
         )
         self._next = self._sampling.choose(self.state)
         self._verdict = self._stopping.check(self.state)
@@ -187,6 +199,9 @@ class Policy:
 
     def _ranking(self, merged: Intervals) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return what the leader is largest in, and what the challenger is among the rest (Algorithm 3, line 4)."""
+        if isinstance(self._sampling, Phases):
+            estimates = self._sampling.estimates(self._direct, self._models)
+            return estimates, estimates
         return merged.midpoint, merged.upper
 
     # ------------------------------------------------------------------------------------------------- what is known

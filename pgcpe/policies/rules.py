@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals
+from pgcpe.estimators.base import Estimator
 
 __all__ = ["PolicyState", "SamplingRule", "StoppingRule", "Verdict"]
 
@@ -25,8 +27,8 @@ class PolicyState:
         The question.
     intervals
         The merged intervals of the arms.
-    plays
-        Array over the arms: direct plays.
+    plays, rewards
+        Arrays over the arms: direct plays and the sum of their rewards.
     rank
         Array over the arms: a random order, drawn once.
     leader, challenger
@@ -36,17 +38,21 @@ class PolicyState:
         Boolean array over the arms: where a model's interval and the direct one had nothing in common.
     certificate
         What the intervals are worth, ``"exact"`` or ``"heuristic"``.
+    models
+        The estimators besides the direct means.
     """
 
     bandit: CausalBandit
     epsilon: float
     intervals: Intervals
     plays: NDArray[np.float64]
+    rewards: NDArray[np.float64]
     rank: NDArray[np.int64]
     leader: int
     challenger: int
     conflicts: NDArray[np.bool_]
     certificate: str
+    models: Sequence[Estimator] = ()
 
 
 class Verdict(NamedTuple):
@@ -58,7 +64,10 @@ class Verdict(NamedTuple):
 
 
 class SamplingRule(Protocol):
-    """Chooses the next actions. It may look at anything: the guarantee does not rest on it."""
+    """Chooses the next actions. It may look at anything: the guarantee does not rest on it.
+
+    A rule that goes by phases (`pgcpe.policies.phases.Phases`) also says how much of what was told ends the phase.
+    """
 
     def choose(self, state: PolicyState) -> list[Action]:
         """Return the actions of the next iteration."""

@@ -1,0 +1,168 @@
+"""Fixed budget without a graph: uniform sampling, Successive Rejects, Sequential Halving."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgcpe.actions import Action
+from pgcpe.bandit import CausalBandit
+from pgcpe.estimators.base import EmpiricalMeans, Estimator
+from pgcpe.policies.base import Policy
+from pgcpe.policies.phases import BudgetSpent, Phases, checked_budget, n_arms_of, worst_first
+from pgcpe.policies.rules import PolicyState
+
+__all__ = ["SequentialHalving", "SuccessiveRejects", "UniformSampling", "log_bar", "rejection_counts"]
+
+
+class UniformSampling(Policy):
+    """Every arm in turn, in random order, until the budget is spent; recommends the highest mean.
+
+    No guarantee beyond Hoeffding's for the mean of each arm. The simplest baseline.
+
+    Parameters
+    ----------
+    bandit
+        The question.
+    budget
+        The number of plays.
+    seed
+        As for `Policy`.
+    """
+
+    def __init__(self, bandit: CausalBandit, *, budget: int, seed: int | np.random.SeedSequence | None = 0) -> None:
+        phases = _InTurn(checked_budget(budget, 1, n_arms_of(bandit)))
+        super().__init__(
+            bandit, direct=EmpiricalMeans(), sampling=phases, stopping=BudgetSpent(phases, budget), seed=seed
+        )
+
+
+class SuccessiveRejects(Policy):
+    """Rejects the arm of the lowest mean after each of K - 1 phases (Audibert and Bubeck 2010).
+
+    Guarantee, fixed budget: the best arm is missed with probability at most
+    ``K (K - 1) / 2 exp(-(T - K) / (logbar(K) H_2))``. Without a graph but for the merging of equal arms.
+
+    Parameters
+    ----------
+    bandit
+        The question.
+    budget
+        T, more than the number of arms.
+    seed
+        As for `Policy`.
+    """
+
+    def __init__(self, bandit: CausalBandit, *, budget: int, seed: int | np.random.SeedSequence | None = 0) -> None:
+        k = n_arms_of(bandit)
+        phases = _Rejects(k, rejection_counts(k, checked_budget(budget, k, k) - k))
+        super().__init__(
+            bandit, direct=EmpiricalMeans(), sampling=phases, stopping=BudgetSpent(phases, budget), seed=seed
+        )
+
+
+class SequentialHalving(Policy):
+    """Keeps the better half of the arms after each of log2(K) rounds (Karnin et al. 2013).
+
+    Guarantee, fixed budget: the best arm is missed with probability at most ``3 log2(K) exp(-T / (8 H_2 log2(K)))``.
+    Without a graph but for the merging of equal arms.
+
+    Parameters
+    ----------
+    bandit
+        The question.
+    budget
+        T, at least ``K log2(K)``, rounded up.
+    keep
+        Whether a round's decision also uses the plays of the rounds before it, which the paper drops.
+    seed
+        As for `Policy`.
+    """
+
+    def __init__(
+        self,
+        bandit: CausalBandit,
+        *,
+        budget: int,
+        keep: bool = False,
+        seed: int | np.random.SeedSequence | None = 0,
+    ) -> None:
+        k = n_arms_of(bandit)
+        rounds = max(math.ceil(math.log2(k)), 1)
+        phases = _Halving(k, checked_budget(budget, k * rounds, k), rounds, keep)
+        super().__init__(
+            bandit, direct=EmpiricalMeans(), sampling=phases, stopping=BudgetSpent(phases, budget), seed=seed
+        )
+
+
+def log_bar(n_arms: int) -> float:
+    """Return ``1/2 + 1/2 + 1/3 + ... + 1/N``, with which the phases of Successive Rejects fill the budget exactly."""
+    return 0.5 + sum(1.0 / i for i in range(2, n_arms + 1))
+
+
+def rejection_counts(n_arms: int, plays: int) -> list[int]:
+    """Return n_1, ..., n_(N-1): how often each arm left has been played by the end of each phase."""
+    scale = log_bar(n_arms)
+    return [math.ceil(plays / (scale * (n_arms + 1 - k))) for k in range(1, n_arms)]
+
+
+class _InTurn(Phases):
+    def __init__(self, budget: int) -> None:
+        super().__init__()
+        self._budget, self._planned = budget, False
+
+    def next_phase(self, state: PolicyState) -> list[Action] | None:
+        if self._planned:
+            return None
+        self._planned = True
+        order = np.resize(np.argsort(state.rank), self._budget)
+        return [state.bandit.arms[i] for i in order]
+
+
+class _Rejects(Phases):
+    def __init__(self, n_arms: int, counts: list[int]) -> None:
+        super().__init__()
+        self._active = np.ones(n_arms, dtype=np.bool_)
+        self._each = np.diff([0, *counts]).tolist()
+        self._phase = 0
+
+    def next_phase(self, state: PolicyState) -> list[Action] | None:
+        if self._phase > 0 and self._active.sum() > 1:
+            means = state.rewards / np.maximum(state.plays, 1.0)
+            self._active[next(i for i in worst_first(means, state) if self._active[i])] = False
+        if self._phase == len(self._each):
+            return None
+        self._phase += 1
+        left = [i for i in np.argsort(state.rank) if self._active[i]]
+        return [state.bandit.arms[i] for _ in range(self._each[self._phase - 1]) for i in left]
+
+    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64]:
+        return np.where(self._active, direct.means_, -1.0)
+
+
+class _Halving(Phases):
+    def __init__(self, n_arms: int, budget: int, rounds: int, keep: bool) -> None:
+        super().__init__()
+        self._active = np.ones(n_arms, dtype=np.bool_)
+        self._budget, self._rounds, self._round, self._keep = budget, rounds, 0, keep
+        self._plays_before, self._rewards_before = np.zeros(n_arms), np.zeros(n_arms)
+
+    def next_phase(self, state: PolicyState) -> list[Action] | None:
+        if self._round > 0:
+            plays, rewards = state.plays - self._plays_before, state.rewards - self._rewards_before
+            means = rewards / np.maximum(plays, 1.0)
+            active = [i for i in worst_first(means, state) if self._active[i]]
+            self._active[active[: len(active) // 2]] = False
+        if self._round == self._rounds or self._active.sum() < 2:
+            return None
+        self._round += 1
+        if not self._keep:
+            self._plays_before, self._rewards_before = state.plays, state.rewards
+        left = [i for i in np.argsort(state.rank) if self._active[i]]
+        return [state.bandit.arms[i] for _ in range(self._budget // (len(left) * self._rounds)) for i in left]
+
+    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64]:
+        return np.where(self._active, direct.means_, -1.0)
