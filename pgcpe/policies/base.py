@@ -27,6 +27,9 @@ from pgcpe.samples import Samples, SamplesBuffer
 
 __all__ = ["Policy"]
 
+AT_ONCE = 64
+"""`Policy.run` performs no more actions before it tells what was seen: a crash loses no more."""
+
 
 class Policy:
     """A fixed-confidence policy: direct means and other estimators, a sampling rule and a stopping rule.
@@ -100,8 +103,9 @@ class Policy:
         self._decide()
 
     def __repr__(self) -> str:
+        goal = "" if isinstance(self._sampling, Phases) else f", epsilon={self.epsilon}, delta={self.delta}"
         return (
-            f"{type(self).__name__}({len(self.bandit.arms)} arms, epsilon={self.epsilon}, delta={self.delta}: "
+            f"{type(self).__name__}({len(self.bandit.arms)} arms{goal}: "
             f"{self.n_plays} plays, {'recommends' if self.certificate else 'leaning to'} {self.recommendation})"
         )
 
@@ -188,6 +192,10 @@ class Policy:
             self._models,
         )
         self._next = self._sampling.choose(self.state)
+        if isinstance(self._sampling, Phases):  # the end of a phase may have ruled out the leader
+            self.state.leader, self.state.challenger = _candidates(
+                *self._ranking(merged), self._direct.plays_, self._rank
+            )
         self._verdict = self._stopping.check(self.state)
         if fresh:
             new = ", ".join(str(self.bandit.arms[i]) for i in np.flatnonzero(self._conflicts & ~before))
@@ -299,9 +307,7 @@ class Policy:
         refreshed = 0.0
         with tqdm(total=budget, unit=" plays", disable=None if progress is None else not progress) as bar:
             while left > 0 and not self.stopped:
-                actions = self.ask()
-                if len(actions) > left:
-                    actions = actions[: int(left)]
+                actions = self.ask()[: int(min(left, AT_ONCE))]
                 self.tell(actions, environment.perform(actions))
                 left -= len(actions)
                 bar.update(len(actions))

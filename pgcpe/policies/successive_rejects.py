@@ -36,7 +36,12 @@ class UniformSampling(Policy):
     def __init__(self, bandit: CausalBandit, *, budget: int, seed: int | np.random.SeedSequence | None = 0) -> None:
         phases = _InTurn(checked_budget(budget, 1, n_arms_of(bandit)))
         super().__init__(
-            bandit, direct=EmpiricalMeans(), sampling=phases, stopping=BudgetSpent(phases, budget), seed=seed
+            bandit,
+            direct=EmpiricalMeans(),
+            sampling=phases,
+            stopping=BudgetSpent(phases, budget),
+            epsilon=0.0,
+            seed=seed,
         )
 
 
@@ -60,7 +65,12 @@ class SuccessiveRejects(Policy):
         k = n_arms_of(bandit)
         phases = _Rejects(k, rejection_counts(k, checked_budget(budget, k, k) - k))
         super().__init__(
-            bandit, direct=EmpiricalMeans(), sampling=phases, stopping=BudgetSpent(phases, budget), seed=seed
+            bandit,
+            direct=EmpiricalMeans(),
+            sampling=phases,
+            stopping=BudgetSpent(phases, budget),
+            epsilon=0.0,
+            seed=seed,
         )
 
 
@@ -94,7 +104,12 @@ class SequentialHalving(Policy):
         rounds = max(math.ceil(math.log2(k)), 1)
         phases = _Halving(k, checked_budget(budget, k * rounds, k), rounds, keep)
         super().__init__(
-            bandit, direct=EmpiricalMeans(), sampling=phases, stopping=BudgetSpent(phases, budget), seed=seed
+            bandit,
+            direct=EmpiricalMeans(),
+            sampling=phases,
+            stopping=BudgetSpent(phases, budget),
+            epsilon=0.0,
+            seed=seed,
         )
 
 
