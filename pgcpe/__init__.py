@@ -10,7 +10,9 @@ from pgcpe.identification import admissible_sequence, equal_effect, is_admissibl
 from pgcpe.networks import load_network, shipped_networks
 from pgcpe.policies import (
     CCPE,
+    KLLUCB,
     LUCB,
+    LilUCB,
     Policy,
     Result,
     SequentialHalving,
@@ -22,6 +24,7 @@ from pgcpe.samples import Samples
 __all__ = [
     "BGLM",
     "CCPE",
+    "KLLUCB",
     "LUCB",
     "Action",
     "AdmissibleSequence",
@@ -31,6 +34,7 @@ __all__ = [
     "Estimate",
     "Estimator",
     "Intervals",
+    "LilUCB",
     "Policy",
     "Result",
     "Samples",

@@ -16,7 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = [
     "BGLM_RADII",
     "Intervals",
+    "kl_intervals",
     "kt_interval",
+    "lil_radius",
     "lucb1_radius",
     "paper_bglm_radius",
     "paper_direct_radius",
@@ -116,6 +118,36 @@ def lucb1_radius(plays: ArrayLike, n_arms: int, iteration: int, delta: float, al
     level = math.log(1.25 * n_arms * float(iteration) ** 4 / probability("delta", delta))
     n = np.asarray(plays, dtype=np.float64)
     return np.asarray(alpha * np.sqrt(level / (2.0 * np.maximum(n, 1e-300))), dtype=np.float64)
+
+
+def lil_radius(plays: ArrayLike, delta: float, alpha: float = 1.0) -> Floats:
+    """Return the radius of the lil'UCB heuristic, ``1.5 alpha sqrt(log(5 max(log n, 1) / delta) / (2n))``.
+
+    epsilon = 0, beta = 1/2 and delta/5 of Jamieson et al. 2014, section 5, for rewards in [0, 1]; log log n is kept off
+    its pole at n = 1. Infinite where n = 0. Not proved.
+    """
+    n = np.asarray(plays, dtype=np.float64)
+    level = np.log(5.0 * np.maximum(np.log(np.maximum(n, 1.0)), 1.0) / probability("delta", delta))
+    return np.asarray(1.5 * alpha * np.sqrt(level / (2.0 * np.maximum(n, 1e-300))), dtype=np.float64)
+
+
+KL_EXPONENT, KL_FACTOR = 1.1, 11.0
+"""alpha and k_1 of KL-LUCB: any alpha > 1 will do with ``k_1 > 1 + 1 / (alpha - 1)``."""
+
+
+def kl_intervals(plays: ArrayLike, rewards: ArrayLike, iteration: int, delta: float) -> Intervals:
+    """Return KL-LUCB's intervals ``{mu : n kl(p, mu) <= log(11 K t^1.1 / delta)}``; [0, 1] where n = 0.
+
+    t counts iterations, and for an arm played more often than that its own plays. K one-sided events, one for the upper
+    end of the best arm and one for the lower end of each other, hold with probability 1 - delta at all times: each
+    fails at its n-th play with probability at most ``delta / (11 K n^1.1)``. Source: Kaufmann and Kalyanakrishnan 2013.
+    """
+    n, x = np.asarray(plays, dtype=np.float64), np.asarray(rewards, dtype=np.float64)
+    t = np.maximum(np.maximum(n, float(iteration)), 1.0)
+    level = np.log(KL_FACTOR * len(n) / probability("delta", delta)) + KL_EXPONENT * np.log(t)
+    lower, upper = np.zeros(len(n)), np.ones(len(n))
+    _kl_bounds(n, np.clip(x, 0.0, n), level, lower, upper)
+    return Intervals(lower, upper)
 
 
 def paper_observational_radius(
@@ -226,6 +258,14 @@ def refresh_kt(plays, rewards, done, log_inverse_alpha, lower, upper):  # type: 
         done[i] = n
         level = (log_inverse_alpha + kt_regret(x, n)) / n
         lower[i], upper[i] = 1.0 - _kl_upper(1.0 - x / n, level), _kl_upper(x / n, level)
+
+
+@njit(cache=True)
+def _kl_bounds(plays, rewards, level, lower, upper):  # type: ignore[no-untyped-def]
+    for i in range(len(plays)):
+        if plays[i] > 0:
+            p, gain = rewards[i] / plays[i], level[i] / plays[i]
+            lower[i], upper[i] = 1.0 - _kl_upper(1.0 - p, gain), _kl_upper(p, gain)
 
 
 @njit(cache=True)

@@ -232,7 +232,7 @@ def test_habits_of_scikit_learn():
 def test_errors(visits):
     with pytest.raises(ValueError, match="radius must be 'lr' or 'paper', but got 'kt'"):
         AdmissibleSequence("kt").start(visits)
-    with pytest.raises(ValueError, match="radius must be 'kt', 'paper' or 'lucb1'"):
+    with pytest.raises(ValueError, match="radius must be 'kt', 'paper', 'kl', 'lucb1' or 'lil'"):
         EmpiricalMeans("lr").start(visits)
     with pytest.raises(ValueError, match="alpha belongs to the other radii"):
         EmpiricalMeans(alpha=2.0).start(visits)

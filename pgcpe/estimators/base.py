@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence import Intervals, lucb1_radius, probability, refresh_kt, refresh_paper
+from pgcpe.confidence import Intervals, kl_intervals, lil_radius, lucb1_radius, probability, refresh_kt, refresh_paper
 from pgcpe.samples import Samples
 
 __all__ = ["EmpiricalMeans", "Estimate", "Estimator"]
@@ -62,9 +62,11 @@ class EmpiricalMeans(Estimator):
     ----------
     radius
         ``"kt"``: the exact confidence sequence of `pgcpe.confidence.kt_interval`, each arm at delta over the number of
-        arms. ``"paper"``: beta_I of Eqs. (6) and (12). ``"lucb1"``: `pgcpe.confidence.lucb1_radius`.
+        arms. ``"paper"``: beta_I of Eqs. (6) and (12). Of the published baselines: ``"lucb1"``, ``"kl"`` and ``"lil"``,
+        see ``lucb1_radius``, ``kl_intervals`` and ``lil_radius`` of `pgcpe.confidence`.
     alpha
-        The factor of the two radii, by default 2, the constant of the paper's theorems, and 1, that of LUCB1.
+        The factor of the radius, by default 2, the constant of the paper's theorems, and 1 for ``"lucb1"`` and
+        ``"lil"``. There is none for ``"kt"`` and ``"kl"``.
 
     Attributes
     ----------
@@ -78,9 +80,9 @@ class EmpiricalMeans(Estimator):
 
     @property
     def certificate(self) -> str:
-        """``"exact"`` for the KT interval and for LUCB1's own radius."""
+        """``"exact"`` for the KT interval and for those of LUCB1 (alpha at least 1) and KL-LUCB."""
         own = self.radius == "lucb1" and (self.alpha is None or self.alpha >= 1)
-        return "exact" if self.radius == "kt" or own else "heuristic"
+        return "exact" if self.radius in ("kt", "kl") or own else "heuristic"
 
     @property
     def means_(self) -> NDArray[np.float64]:
@@ -89,7 +91,7 @@ class EmpiricalMeans(Estimator):
 
     def start(self, bandit: CausalBandit) -> Self:
         """Forget everything and prepare for the arms of a bandit."""
-        check_radius(self.radius, self.alpha, "kt", "lucb1")
+        check_radius(self.radius, self.alpha, "kt", "kl", "lucb1", "lil")
         n = len(bandit.arms)
         self.bandit_ = bandit
         self.plays_, self.rewards_ = np.zeros(n), np.zeros(n)
@@ -114,19 +116,38 @@ class EmpiricalMeans(Estimator):
             refresh_kt(
                 self.plays_, self.rewards_, self._done, math.log(n_arms) - math.log(delta), self._lower, self._upper
             )
-        elif self.radius == "lucb1":
-            radius = self.lucb1_radius(delta)
+        elif self.radius == "kl":
+            return kl_intervals(self.plays_, self.rewards_, self._iteration, delta)
+        elif self.radius in ("lucb1", "lil"):
+            radius = self._own_radius(delta)
             self._lower, self._upper = np.maximum(self.means_ - radius, 0.0), np.minimum(self.means_ + radius, 1.0)
         else:
             alpha = 2.0 if self.alpha is None else self.alpha
             refresh_paper(self.plays_, self.rewards_, self._done, n_arms / delta, alpha, self._lower, self._upper)
         return Intervals(self._lower.copy(), self._upper.copy())
 
-    def lucb1_radius(self, delta: float) -> NDArray[np.float64]:
-        """Return LUCB1's radius for each arm, infinite before its first play."""
-        n_arms = len(self.plays_)
-        iteration = n_arms + max(int(self.plays_.sum()) - n_arms, 0) // 2
-        return lucb1_radius(self.plays_, n_arms, iteration, delta, 1.0 if self.alpha is None else self.alpha)
+    def ranking(self, merged: Intervals, delta: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what the leader is largest in, and what the challenger is among the rest.
+
+        For the paper's radius and for KT the midpoint and the upper end of the merged interval (Algorithm 3, line 4);
+        for the published baselines, whose bounds may leave [0, 1], their mean and upper bound.
+        """
+        if self.radius == "kl":
+            return self.means_, merged.upper
+        if self.radius in ("lucb1", "lil"):
+            return self.means_, self.means_ + self._own_radius(delta)
+        return merged.midpoint, merged.upper
+
+    @property
+    def _iteration(self) -> int:
+        """The iterations of two plays, counted from K at the end of the first play of every arm."""
+        return len(self.plays_) + max(int(self.plays_.sum()) - len(self.plays_), 0) // 2
+
+    def _own_radius(self, delta: float) -> NDArray[np.float64]:
+        alpha = 1.0 if self.alpha is None else self.alpha
+        if self.radius == "lil":
+            return lil_radius(self.plays_, delta, alpha)
+        return lucb1_radius(self.plays_, len(self.plays_), self._iteration, delta, alpha)
 
 
 def started(estimator: Estimator) -> None:
@@ -190,8 +211,8 @@ def check_radius(radius: str, alpha: float | None, exact: str, *others: str) -> 
     """Check the two options that the estimators of the paper have."""
     if radius not in (names := (exact, "paper", *others)):
         raise ValueError(f"radius must be {', '.join(map(repr, names[:-1]))} or {names[-1]!r}, but got {radius!r}")
-    if alpha is not None and radius == exact:
-        raise ValueError(f"alpha belongs to the other radii; radius={exact!r} has no constant to choose")
+    if alpha is not None and radius in (exact, "kl"):
+        raise ValueError(f"alpha belongs to the other radii; radius={radius!r} has no constant to choose")
     number = isinstance(alpha, (int, float)) and not isinstance(alpha, bool)
     if alpha is not None and not (number and 0 < alpha < math.inf):
         raise ValueError(f"alpha must be a positive number, but got {alpha!r}")

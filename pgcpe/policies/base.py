@@ -177,7 +177,8 @@ class Policy:
         for model in self._models:
             other = model.intervals(self._share)
             fresh += _intersect(merged.lower, merged.upper, other.lower, other.upper, self._conflicts)
-        leader, challenger = _candidates(*self._ranking(merged), self._direct.plays_, self._rank)
+        estimate, index = self._ranking(merged)
+        leader, challenger = _candidates(estimate, index, self._direct.plays_, self._rank)
         self.state = PolicyState(
             self.bandit,
             self.epsilon,
@@ -190,6 +191,7 @@ class Policy:
             self._conflicts.copy(),
             self._certificate,
             self._models,
+            index,
         )
         self._next = self._sampling.choose(self.state)
         if isinstance(self._sampling, Phases):  # the end of a phase may have ruled out the leader
@@ -206,11 +208,12 @@ class Policy:
             )
 
     def _ranking(self, merged: Intervals) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what the leader is largest in, and what the challenger is among the rest (Algorithm 3, line 4)."""
+        """Return what the leader is largest in, and what the challenger is among the rest."""
         if isinstance(self._sampling, Phases):
             estimates = self._sampling.estimates(self._direct, self._models)
             return estimates, estimates
-        return merged.midpoint, merged.upper
+        ranking: tuple[NDArray[np.float64], NDArray[np.float64]] = self._direct.ranking(merged, self._share)
+        return ranking
 
     # ------------------------------------------------------------------------------------------------- what is known
 

@@ -1,18 +1,17 @@
-"""LUCB: direct plays alone."""
+"""LUCB and its relatives: direct plays alone."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence import Intervals
 from pgcpe.estimators.base import EmpiricalMeans
 from pgcpe.policies.base import Policy
-from pgcpe.policies.sampling import EachOnce, TwoCandidates
-from pgcpe.policies.stopping import SeparatedIntervals
+from pgcpe.policies.phases import n_arms_of
+from pgcpe.policies.sampling import EachOnce, HighestIndex, TwoCandidates
+from pgcpe.policies.stopping import MostPlayed, SeparatedIntervals
 
-__all__ = ["LUCB"]
+__all__ = ["KLLUCB", "LUCB", "LilUCB"]
 
 
 class LUCB(Policy):
@@ -57,8 +56,75 @@ class LUCB(Policy):
             seed=seed,
         )
 
-    def _ranking(self, merged: Intervals) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        direct = self._direct
-        if direct.radius != "lucb1":
-            return super()._ranking(merged)
-        return direct.means_, direct.means_ + direct.lucb1_radius(self.delta)
+
+class KLLUCB(Policy):
+    """LUCB with Chernoff bounds in place of Hoeffding's (Kaufmann and Kalyanakrishnan 2013).
+
+    Every arm once, then the arm of the highest mean and the one of the highest upper bound among the rest.
+
+    Guarantee: the arm returned is within epsilon of the best with probability at least 1 - delta, for rewards of any
+    distribution on [0, 1] (`pgcpe.confidence.kl_intervals`). The graph serves only to merge equal arms.
+
+    Parameters
+    ----------
+    bandit
+        The question.
+    epsilon, delta, seed
+        As for `Policy`.
+    """
+
+    def __init__(
+        self,
+        bandit: CausalBandit,
+        *,
+        epsilon: float = 0.05,
+        delta: float = 0.05,
+        seed: int | np.random.SeedSequence | None = 0,
+    ) -> None:
+        super().__init__(
+            bandit,
+            direct=EmpiricalMeans("kl"),
+            sampling=EachOnce(TwoCandidates()),
+            stopping=SeparatedIntervals(),
+            epsilon=epsilon,
+            delta=delta,
+            seed=seed,
+        )
+
+
+class LilUCB(Policy):
+    """The lil'UCB heuristic (Jamieson et al. 2014): always the arm of the highest upper bound.
+
+    Every arm once first. It stops when one arm has 1 + 10/K times the plays of all others together, and recommends the
+    highest mean at any time; the published algorithm returns the arm of the most plays, seldom another one then.
+
+    No guarantee: the heuristic's constants are not those that are proved, and smaller alphas still less. There is no
+    epsilon. The graph serves only to merge equal arms.
+
+    Parameters
+    ----------
+    bandit
+        The question.
+    alpha
+        The factor of the radius; 1 is the published one.
+    delta, seed
+        As for `Policy`.
+    """
+
+    def __init__(
+        self,
+        bandit: CausalBandit,
+        *,
+        alpha: float | None = None,
+        delta: float = 0.05,
+        seed: int | np.random.SeedSequence | None = 0,
+    ) -> None:
+        super().__init__(
+            bandit,
+            direct=EmpiricalMeans("lil", alpha),
+            sampling=EachOnce(HighestIndex()),
+            stopping=MostPlayed(1.0 + 10.0 / n_arms_of(bandit)),
+            epsilon=0.0,
+            delta=delta,
+            seed=seed,
+        )

@@ -40,6 +40,8 @@ class PolicyState:
         What the intervals are worth, ``"exact"`` or ``"heuristic"``.
     models
         The estimators besides the direct means.
+    index
+        Array over the arms: the upper bound by which the challenger was chosen.
     """
 
     bandit: CausalBandit
@@ -52,7 +54,8 @@ class PolicyState:
     challenger: int
     conflicts: NDArray[np.bool_]
     certificate: str
-    models: Sequence[Estimator] = ()
+    models: Sequence[Estimator]
+    index: NDArray[np.float64]
 
 
 class Verdict(NamedTuple):

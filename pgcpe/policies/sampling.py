@@ -7,7 +7,7 @@ import numpy as np
 from pgcpe.actions import Action
 from pgcpe.policies.rules import PolicyState, SamplingRule
 
-__all__ = ["EachOnce", "ObserveAndTwoCandidates", "TwoCandidates"]
+__all__ = ["EachOnce", "HighestIndex", "ObserveAndTwoCandidates", "TwoCandidates"]
 
 NULL = Action()
 
@@ -35,6 +35,15 @@ class EachOnce:
         if len(unplayed) == 0:
             return self._then.choose(state)
         return [state.bandit.arms[i] for i in unplayed[np.argsort(state.rank[unplayed])]]
+
+
+class HighestIndex:
+    """The arm of the highest upper bound, one play an iteration: the rule of UCB."""
+
+    def choose(self, state: PolicyState) -> list[Action]:
+        """Return the leader or the challenger, whichever has the higher bound."""
+        h, other = state.leader, state.challenger
+        return [state.bandit.arms[other if other >= 0 and state.index[other] > state.index[h] else h]]
 
 
 class ObserveAndTwoCandidates:

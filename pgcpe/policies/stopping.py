@@ -6,7 +6,7 @@ import numpy as np
 
 from pgcpe.policies.rules import PolicyState, Verdict
 
-__all__ = ["SeparatedIntervals"]
+__all__ = ["MostPlayed", "SeparatedIntervals"]
 
 NOT_YET = Verdict(False)
 
@@ -34,4 +34,25 @@ class SeparatedIntervals:
             reason += f", which is within epsilon = {state.epsilon:g}"
         if n := np.count_nonzero(state.conflicts):
             return Verdict(True, f"{reason}; but {n} arms contradict the graph", None)
+        return Verdict(True, reason, state.certificate)
+
+
+class MostPlayed:
+    """Stop when one arm has been played more than `factor` times as often as all others together: lil'UCB's rule.
+
+    The heuristic's constants are not proved: the stop is heuristic.
+    """
+
+    def __init__(self, factor: float) -> None:
+        self._factor = factor
+
+    def check(self, state: PolicyState) -> Verdict:
+        """Return whether the plays of one arm outweigh those of the others."""
+        if state.challenger < 0:
+            return Verdict(True, "all candidates have provably the same effect", "exact")
+        most = int(state.plays.argmax())
+        others = state.plays.sum() - state.plays[most]
+        if state.plays.min() == 0 or state.plays[most] < 1.0 + self._factor * others:
+            return NOT_YET
+        reason = f"{state.bandit.arms[most]} was played {state.plays[most]:.0f} times and all others {others:.0f} times"
         return Verdict(True, reason, state.certificate)
