@@ -203,6 +203,7 @@ def _newton(link: Link, design: Floats, ones: Floats, zeros: Floats, method: str
     """Return the root of the equation, from a start near it: Fisher scoring with the step halved until it helps."""
 
     def merit(theta: Floats) -> float:
+        """Return what a step must not lower: the log likelihood, or minus the size of the equation."""
         if method != "mle":
             return -float(np.linalg.norm(_equation(link, design, ones, zeros, theta, method)[0]))
         if link.name == "identity" and not ((p := design @ theta).min() > 0.0 and p.max() < 1.0):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,14 +36,7 @@ class UniformSampling(Policy):
 
     def __init__(self, bandit: CausalBandit, *, budget: int, seed: int | np.random.SeedSequence | None = 0) -> None:
         phases = _InTurn(checked_budget(budget, 1, n_arms_of(bandit)))
-        super().__init__(
-            bandit,
-            direct=EmpiricalMeans(),
-            sampling=phases,
-            stopping=BudgetSpent(phases, budget),
-            epsilon=0.0,
-            seed=seed,
-        )
+        super().__init__(bandit, **_planned(phases, budget), seed=seed)
 
 
 class SuccessiveRejects(Policy):
@@ -64,14 +58,7 @@ class SuccessiveRejects(Policy):
     def __init__(self, bandit: CausalBandit, *, budget: int, seed: int | np.random.SeedSequence | None = 0) -> None:
         k = n_arms_of(bandit)
         phases = _Rejects(k, rejection_counts(k, checked_budget(budget, k, k) - k))
-        super().__init__(
-            bandit,
-            direct=EmpiricalMeans(),
-            sampling=phases,
-            stopping=BudgetSpent(phases, budget),
-            epsilon=0.0,
-            seed=seed,
-        )
+        super().__init__(bandit, **_planned(phases, budget), seed=seed)
 
 
 class SequentialHalving(Policy):
@@ -103,14 +90,7 @@ class SequentialHalving(Policy):
         k = n_arms_of(bandit)
         rounds = max(math.ceil(math.log2(k)), 1)
         phases = _Halving(k, checked_budget(budget, k * rounds, k), rounds, keep)
-        super().__init__(
-            bandit,
-            direct=EmpiricalMeans(),
-            sampling=phases,
-            stopping=BudgetSpent(phases, budget),
-            epsilon=0.0,
-            seed=seed,
-        )
+        super().__init__(bandit, **_planned(phases, budget), seed=seed)
 
 
 def log_bar(n_arms: int) -> float:
@@ -124,7 +104,19 @@ def rejection_counts(n_arms: int, plays: int) -> list[int]:
     return [math.ceil(plays / (scale * (n_arms + 1 - k))) for k in range(1, n_arms)]
 
 
+def _planned(phases: Phases, budget: int) -> dict[str, Any]:
+    """Return the parts of a policy that plays phases from direct means until its budget is spent."""
+    return {
+        "direct": EmpiricalMeans(),
+        "sampling": phases,
+        "stopping": BudgetSpent(phases, budget),
+        "epsilon": 0.0,
+    }
+
+
 class _InTurn(Phases):
+    """One phase: the arms in random order, over and over."""
+
     def __init__(self, budget: int) -> None:
         super().__init__()
         self._budget, self._planned = budget, False
@@ -138,6 +130,8 @@ class _InTurn(Phases):
 
 
 class _Rejects(Phases):
+    """Equal plays of the arms left, until each has n_k; then the lowest mean goes."""
+
     def __init__(self, n_arms: int, counts: list[int]) -> None:
         super().__init__()
         self._active = np.ones(n_arms, dtype=np.bool_)
@@ -159,6 +153,8 @@ class _Rejects(Phases):
 
 
 class _Halving(Phases):
+    """Equal shares of the budget for every round and, in it, for the arms left; then the lower half goes."""
+
     def __init__(self, n_arms: int, budget: int, rounds: int, keep: bool) -> None:
         super().__init__()
         self._active = np.ones(n_arms, dtype=np.bool_)
