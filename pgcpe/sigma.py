@@ -6,30 +6,23 @@ link, exact) and simulation with common thresholds (any link, any graph).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-import opt_einsum
 from numba import njit
 from numpy.typing import NDArray
 
+from pgcpe.contraction import Contraction
 from pgcpe.links import Link, probability_of, slope_of
 
 __all__ = ["Regressions", "Sigma", "check_draws"]
 
 Floats = NDArray[np.float64]
 
-LARGEST_ARRAY = 2**24
-"""Contraction is given up where an intermediate array of one action alone would have more entries."""
-
 CUT = 1e-3
 """Probabilities of the identity link are kept this far from 0 and 1 where derivatives are simulated."""
-
-WIDEST_TABLE = 20
-"""Nor is a node with more parents given a table."""
 
 DRAWS_AT_ONCE = 2_000_000
 """How many thresholds are drawn at once."""
@@ -93,7 +86,8 @@ class Sigma:
 
     Examples
     --------
-    >>> from pgcpe.links import LINKS
+    >>> from pgcpe.contraction import Contraction
+    from pgcpe.links import LINKS
     >>> chain = Regressions(("X", "Y"), ((), (0,)), (True, True))
     >>> sigma = Sigma(chain, LINKS["identity"], 1, np.array([[-1, -1], [1, -1]]))
     >>> sigma([np.array([0.5]), np.array([0.2, 0.6])])
@@ -114,12 +108,8 @@ class Sigma:
         self.forced = np.asarray(forced, dtype=np.int64)
         check_draws(draws)
         self.draws, self.seed = draws, seed
-        ancestors = {outcome}
-        for node in range(outcome, -1, -1):
-            if node in ancestors:
-                ancestors.update(regressions.parents[node])
-        self.relevant = sorted(ancestors)
-        self._expressions: dict[int, Any] = {}
+        self._contract = Contraction(regressions.parents, [2] * len(regressions.nodes), self.forced, outcome)
+        self.relevant = self._contract.relevant
 
     def __call__(self, theta: Sequence[Floats]) -> Floats:
         """Return P(outcome = 1 | action) for every action, in [0, 1]."""
@@ -195,62 +185,7 @@ class Sigma:
     @property
     def exact(self) -> bool:
         """Whether the width of the graph allows the contraction."""
-        return self._actions_at_once > 0
-
-    @cached_property
-    def _somewhere_set(self) -> list[bool]:
-        """Which nodes some action sets: their tables have an axis over the actions."""
-        return [bool((self.forced[:, node] >= 0).any()) for node in range(self.forced.shape[1])]
-
-    @cached_property
-    def _operands(self) -> str:
-        """The contraction in the notation of einsum: letter 0 runs over the actions, letter i + 1 over node i."""
-        letter: Callable[[int], str] = opt_einsum.get_symbol
-        terms = [letter(0)]  # ones, for the case that no action sets anything
-        for node in self.relevant:
-            variables = [*self.regressions.parents[node], *([] if node == self.outcome else [node])]
-            axis = letter(0) if self._somewhere_set[node] else ""
-            terms.append(axis + "".join(letter(v + 1) for v in variables))
-        return ",".join(terms) + "->" + letter(0)
-
-    def _shapes(self, actions: int) -> list[tuple[int, ...]]:
-        shapes: list[tuple[int, ...]] = [(actions,)]
-        for node in self.relevant:
-            axes = [2] * (len(self.regressions.parents[node]) + (node != self.outcome))
-            shapes.append((actions, *axes) if self._somewhere_set[node] else tuple(axes))
-        return shapes
-
-    @cached_property
-    def _actions_at_once(self) -> int:
-        """How many actions fit into one contraction; 0 if not even one does."""
-        if max(len(self.regressions.parents[node]) for node in self.relevant) > WIDEST_TABLE:
-            return 0
-        largest = opt_einsum.contract_path(self._operands, *self._shapes(1), shapes=True)[1].largest_intermediate
-        widest = max((len(self.regressions.parents[v]) for v in self.relevant if self._somewhere_set[v]), default=0)
-        return min(int(LARGEST_ARRAY) // max(int(largest), int(2 << widest)), len(self.forced))
-
-    def _contract(self, tables: dict[int, Floats], derivative_of: int = -1) -> Floats:
-        """Return the sum over all variables of the product of the tables, for every action.
-
-        A node that an action sets has that value instead of its table, and no derivative.
-        """
-        parts = []
-        for start in range(0, len(self.forced), self._actions_at_once):
-            forced = self.forced[start : start + self._actions_at_once]
-            operands = [np.ones(len(forced))]
-            for node in self.relevant:
-                table = tables[node]
-                if self._somewhere_set[node]:
-                    table = np.multiply.outer(forced[:, node] < 0, table)
-                    if node != derivative_of:
-                        for value in (0, 1):
-                            table[forced[:, node] == value, ..., value] = 1.0
-                operands.append(table)
-            if len(forced) not in self._expressions:
-                shapes = self._shapes(len(forced))
-                self._expressions[len(forced)] = opt_einsum.contract_expression(self._operands, *shapes)
-            parts.append(self._expressions[len(forced)](*operands))
-        return np.concatenate(parts)
+        return self._contract.exact
 
     def _tables(self, theta: Sequence[Floats]) -> dict[int, Floats]:
         """Return the table of every node: axes parents, then the node itself."""

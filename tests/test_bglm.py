@@ -25,7 +25,7 @@ from pgcpe import (
     interventions,
     load_network,
 )
-from pgcpe import sigma as module
+from pgcpe import contraction as module
 from pgcpe.confidence import BGLM_RADII, paper_bglm_radius
 from pgcpe.estimators.equations import INTERCEPT
 from pgcpe.links import LINKS

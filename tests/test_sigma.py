@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from pgcpe import sigma as module
+from pgcpe import contraction as module
 from pgcpe.links import LINKS
 from pgcpe.sigma import Regressions, Sigma
 
@@ -90,7 +90,7 @@ def test_actions_in_parts_give_the_same(monkeypatch):
     whole = Sigma(regressions, link, 7, forced)(theta)
     monkeypatch.setattr(module, "LARGEST_ARRAY", 16)
     parts = Sigma(regressions, link, 7, forced)
-    assert 0 < parts._actions_at_once < 11
+    assert 0 < parts._contract._actions_at_once < 11
     assert parts(theta) == pytest.approx(whole, abs=1e-14)
 
 

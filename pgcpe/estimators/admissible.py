@@ -9,6 +9,7 @@ from typing import Any, Self
 import networkx as nx
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from pgcpe.actions import Action
@@ -105,6 +106,22 @@ class AdmissibleSequence(Estimator):
         if self.radius == "lr":
             return self._tables.likelihood_ratio(delta / max(int(self.served_.sum()), 1))
         return self._tables.paper(delta, self._counted, 8.0 if self.alpha is None else self.alpha)
+
+    def plug_in(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return mu_O (Eq. 11) and T_a, the plays of ``do()`` in the arm's least seen cell, of every arm.
+
+        Both are 0 before all cells were seen, for ``do()``, and for an arm without a sequence.
+        """
+        started(self)
+        return self._tables.plug_in()
+
+    def smoothed(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the estimate from smoothed frequencies and its variance, of every arm; 1/2 and infinity for others."""
+        started(self)
+        value, variance = np.full(len(self.served_), 0.5), np.full(len(self.served_), math.inf)
+        for i in np.flatnonzero(self.served_):
+            value[i], variance[i] = self._tables.smoothed(int(i))
+        return value, variance
 
     # --------------------------------------------------------------------------------------------------- stand-alone
 

@@ -33,6 +33,8 @@ class Estimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is no
     end in ``_``. A policy works on a clone: one estimator can be handed to many.
     """
 
+    bandit_: CausalBandit
+
     @property
     @abstractmethod
     def certificate(self) -> str:
@@ -50,9 +52,13 @@ class Estimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is no
     def update(self, samples: Samples) -> Self:
         """Learn from plays in the bandit's coding (`CausalBandit.encode`)."""
 
-    @abstractmethod
     def intervals(self, delta: float) -> Intervals:
-        """Return intervals that hold for all arms at once, at all times, but with probability `delta`."""
+        """Return intervals that hold for all arms at once, at all times, but with probability `delta`.
+
+        By default nothing is claimed: [0, 1] for every arm.
+        """
+        started(self)
+        return Intervals.vacuous(len(self.bandit_.arms))
 
 
 class EmpiricalMeans(Estimator):

@@ -75,8 +75,13 @@ class ContingencyTables:
         return Intervals(*_lr_intervals(*self.arrays, -math.log(alpha)))
 
     def paper(self, delta: float, observations: int, alpha: float) -> Intervals:
-        """Return the paper's intervals mu_O -+ beta_O after so many observations."""
-        return Intervals(*_paper_intervals(*self.arrays, self._union / delta, observations, alpha))
+        """Return the paper's intervals mu_O -+ beta_O after so many observations; [0, 1] where T_a = 0."""
+        return Intervals(*_around(*self.plug_in(), self._union / delta, observations, alpha))
+
+    def plug_in(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return mu_O (Eq. 11) of every arm and T_a, the plays of its least seen cell; 0 and 0 before all were seen."""
+        value, smallest = _plug_in(*self.arrays)
+        return value, smallest
 
     def smoothed(self, arm: int) -> tuple[float, float]:
         """Return the smoothed estimate of an arm with a table, and its variance."""
@@ -160,21 +165,20 @@ def _lr_intervals(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _paper_intervals(  # type: ignore[no-untyped-def]
-    table_of, first, states, axis, cards, treated, node, leaf, counts, rewards, union_over_delta, observations, alpha
+def _plug_in(  # type: ignore[no-untyped-def]
+    table_of, first, states, axis, cards, treated, node, leaf, counts, rewards
 ):
-    """Return mu_O (Eq. 11) -+ beta_O of every arm; [0, 1] where there is no table or T_a = 0."""
-    lower, upper = np.zeros(len(table_of)), np.ones(len(table_of))
+    value, smallest = np.zeros(len(table_of)), np.zeros(len(table_of))
     scratch = _scratch(axis, node)
     for i in range(len(table_of)):
         t = table_of[i]
         if t <= 0:
             continue
         arity, into, v, x = _gather(t, states[first[i] :], axis, cards, treated, node, leaf, counts, rewards, scratch)
-        width, smallest = len(v), v[0]  # T_a, the plays of the least seen leaf
+        width, least = len(v), v[0]
         for j in range(width):
-            smallest = min(smallest, v[j])
-        if smallest == 0:
+            least = min(least, v[j])
+        if least == 0:
             continue
         for j in range(width):
             v[j] = x[j] / v[j]  # r of Eq. (8)
@@ -188,8 +192,18 @@ def _paper_intervals(  # type: ignore[no-untyped-def]
                     total += into[filled + c]
                     mean += into[filled + c] * v[c]  # p of Eq. (10) is into / total
                 v[j] = mean / total
-        radius = union_radius(smallest, union_over_delta[i], observations, alpha)
-        lower[i], upper[i] = max(v[0] - radius, 0.0), min(v[0] + radius, 1.0)
+        value[i], smallest[i] = v[0], least
+    return value, smallest
+
+
+@njit(cache=True)
+def _around(value, smallest, union_over_delta, observations, alpha):  # type: ignore[no-untyped-def]
+    """Return mu_O -+ beta_O."""
+    lower, upper = np.zeros(len(value)), np.ones(len(value))
+    for i in range(len(value)):
+        if smallest[i] > 0:
+            radius = union_radius(smallest[i], union_over_delta[i], observations, alpha)
+            lower[i], upper[i] = max(value[i] - radius, 0.0), min(value[i] + radius, 1.0)
     return lower, upper
 
 

@@ -11,11 +11,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pgcpe.actions import Action
+from pgcpe.contraction import WIDEST_TABLE
 from pgcpe.glm import METHODS, WeightedRows, coefficient_variance, fit_rows, independent_columns
 from pgcpe.identification import without_noise
 from pgcpe.links import link_named
 from pgcpe.networks import State, States, latents_of, pgmpy_part, structure_of
-from pgcpe.sigma import WIDEST_TABLE, Regressions, Sigma
+from pgcpe.sigma import Regressions, Sigma
 
 __all__ = ["INTERCEPT", "NodeEquations", "modelled_graph", "state_of_one"]
 

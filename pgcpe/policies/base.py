@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 import warnings
 from collections.abc import Sequence
@@ -11,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from sklearn.base import clone
 from tqdm.auto import tqdm
 
@@ -20,10 +18,10 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals
 from pgcpe.environment import Environment
 from pgcpe.estimators.base import EmpiricalMeans, Estimator
-from pgcpe.policies.phases import Phases, n_arms_of
+from pgcpe.policies.phases import n_arms_of
 from pgcpe.policies.result import Result, arms_table
 from pgcpe.policies.rules import PolicyState, SamplingRule, StoppingRule
-from pgcpe.samples import Samples, SamplesBuffer
+from pgcpe.samples import SamplesBuffer
 
 __all__ = ["Policy"]
 
@@ -103,7 +101,7 @@ class Policy:
         self._decide()
 
     def __repr__(self) -> str:
-        goal = "" if isinstance(self._sampling, Phases) else f", epsilon={self.epsilon}, delta={self.delta}"
+        goal = "" if self._sampling.planned else f", epsilon={self.epsilon}, delta={self.delta}"
         return (
             f"{type(self).__name__}({len(self.bandit.arms)} arms{goal}: "
             f"{self.n_plays} plays, {'recommends' if self.certificate else 'leaning to'} {self.recommendation})"
@@ -122,9 +120,7 @@ class Policy:
         """
         if n is not None and (not isinstance(n, Integral) or n < 1):
             raise ValueError(f"n must be an integer of at least 1, but got {n}")
-        if n is None or isinstance(self._sampling, Phases):
-            return list(self._next[:n])
-        return list(itertools.islice(itertools.cycle(self._next), n))
+        return list(self._next) if n is None else self._sampling.batch(self._next, n)
 
     def tell(self, actions: Action | str | Sequence[Action | str], samples: Any) -> Self:
         """Learn from plays, asked for or not: logged data and late results are told here as well.
@@ -154,20 +150,13 @@ class Policy:
         """
         told = self.bandit.encode(actions, samples)
         self._told.append(told)
-        if not isinstance(self._sampling, Phases):
-            self._learn(told)
-            return self
-        start = 0
-        while start < len(told):  # a phase may end, and the next be planned, in the midst of what is told
-            end = start + self._sampling.take(told.rows(slice(start, None)))
-            self._learn(told.rows(slice(start, end)))
-            start = end
+        while len(told):  # a phase may end, and the next be planned, in the midst of what is told
+            n = self._sampling.take(told)
+            for estimator in (self._direct, *self._models):
+                estimator.update(told if n == len(told) else told.rows(slice(n)))
+            self._decide()
+            told = told.rows(slice(n, None))
         return self
-
-    def _learn(self, told: Samples) -> None:
-        for estimator in (self._direct, *self._models):
-            estimator.update(told)
-        self._decide()
 
     def _decide(self) -> None:
         """Work out intervals, candidates, next actions and verdict."""
@@ -177,27 +166,10 @@ class Policy:
         for model in self._models:
             other = model.intervals(self._share)
             fresh += _intersect(merged.lower, merged.upper, other.lower, other.upper, self._conflicts)
-        estimate, index = self._ranking(merged)
-        leader, challenger = _candidates(estimate, index, self._direct.plays_, self._rank)
-        self.state = PolicyState(
-            self.bandit,
-            self.epsilon,
-            merged,
-            self._direct.plays_.copy(),
-            self._direct.rewards_.copy(),
-            self._rank,
-            leader,
-            challenger,
-            self._conflicts.copy(),
-            self._certificate,
-            self._models,
-            index,
-        )
+        self.state = self._standing(merged)
         self._next = self._sampling.choose(self.state)
-        if isinstance(self._sampling, Phases):  # the end of a phase may have ruled out the leader
-            self.state.leader, self.state.challenger = _candidates(
-                *self._ranking(merged), self._direct.plays_, self._rank
-            )
+        if self._sampling.planned:  # the end of a phase may have ruled out the leader
+            self.state = self._standing(merged)
         self._verdict = self._stopping.check(self.state)
         if fresh:
             new = ", ".join(str(self.bandit.arms[i]) for i in np.flatnonzero(self._conflicts & ~before))
@@ -207,13 +179,27 @@ class Policy:
                 stacklevel=3,
             )
 
-    def _ranking(self, merged: Intervals) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what the leader is largest in, and what the challenger is among the rest."""
-        if isinstance(self._sampling, Phases):
-            estimates = self._sampling.estimates(self._direct, self._models)
-            return estimates, estimates
-        ranking: tuple[NDArray[np.float64], NDArray[np.float64]] = self._direct.ranking(merged, self._share)
-        return ranking
+    def _standing(self, merged: Intervals) -> PolicyState:
+        """Return what is known, with the two candidates."""
+        plays, own = self._direct.plays_.copy(), self._sampling.estimates(self._direct, self._models)
+        estimates, index = (own, own) if own is not None else self._direct.ranking(merged, self._share)
+        eligible = self._sampling.eligible(len(plays))
+        leader, challenger = _candidates(estimates, index, plays, self._rank, eligible)
+        return PolicyState(
+            self.bandit,
+            self.epsilon,
+            merged,
+            plays,
+            self._direct.rewards_.copy(),
+            self._rank,
+            leader,
+            challenger,
+            self._conflicts.copy(),
+            self._certificate,
+            self._models,
+            estimates,
+            index,
+        )
 
     # ------------------------------------------------------------------------------------------------- what is known
 
@@ -273,7 +259,7 @@ class Policy:
             n_plays=self.n_plays,
             cost=sum(self.bandit.costs.get(action, 1.0) * n for action, n in plays.items()),
             plays_by_action=plays,
-            table=arms_table(self.bandit, self.intervals, self.state.plays, self._conflicts, self.state.leader),
+            table=arms_table(self.state),
             conflicts=self.conflicts,
             epsilon=self.epsilon,
             delta=self.delta,
@@ -316,10 +302,10 @@ class Policy:
                 bar.update(len(actions))
                 if time.monotonic() - refreshed > 0.2:
                     refreshed = time.monotonic()
-                    bar.set_postfix_str(self._standing(), refresh=False)
-        return self.result(f"the budget of {budget} plays is spent: {self._standing()}")
+                    bar.set_postfix_str(self._in_words(), refresh=False)
+        return self.result(f"the budget of {budget} plays is spent: {self._in_words()}")
 
-    def _standing(self) -> str:
+    def _in_words(self) -> str:
         """Return the two candidates and how far their intervals are from separated."""
         h, other, intervals = self.state.leader, self.state.challenger, self.intervals
         if other < 0:
@@ -344,14 +330,19 @@ def _intersect(lower, upper, other_lower, other_upper, conflicts):  # type: igno
 
 
 @njit(cache=True)
-def _candidates(estimate, index, plays, rank):  # type: ignore[no-untyped-def]
-    """Return a_h, the arm of the largest estimate, and a_l, that of the largest index among the rest."""
+def _candidates(estimate, index, plays, rank, eligible):  # type: ignore[no-untyped-def]
+    """Return a_h, the arm of the largest estimate, and a_l, that of the largest index among the rest.
+
+    Arms that may not be recommended come after all others.
+    """
     chosen = np.full(2, -1)
     for part, value in enumerate((estimate, index)):
         best = -1
         for i in range(len(value)):
             if i != chosen[0]:
                 better = 1.0 if best < 0 else value[i] - value[best]
+                if best >= 0 and eligible[i] != eligible[best]:
+                    better = 1.0 if eligible[i] else -1.0
                 if better > 0 or (better == 0 and (plays[i], rank[i]) < (plays[best], rank[best])):
                     best = i
         chosen[part] = best

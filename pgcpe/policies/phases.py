@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +14,13 @@ from numpy.typing import NDArray
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.base import EmpiricalMeans, Estimator
-from pgcpe.policies.rules import PolicyState, Verdict
+from pgcpe.policies.rules import PolicyState, SamplingRule, Verdict
 from pgcpe.samples import Samples
 
 __all__ = ["BudgetSpent", "Phases", "checked_budget", "n_arms_of", "worst_first"]
 
 
-class Phases(ABC):
+class Phases(SamplingRule):
     """A sampling rule that plans a phase of plays at once and looks at the results when the phase is over.
 
     A row that is told counts for the plan if it is of an action still to be played in this phase; any other informs the
@@ -31,6 +32,8 @@ class Phases(ABC):
         Whether no phase is left.
     """
 
+    planned: ClassVar[bool] = True
+
     def __init__(self) -> None:
         self._plan: list[Action] = []
         self.finished = False
@@ -39,7 +42,11 @@ class Phases(ABC):
     def next_phase(self, state: PolicyState) -> list[Action] | None:
         """Return the plays of the next phase, None if there is none."""
 
-    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64]:
+    def batch(self, iteration: list[Action], n: int) -> list[Action]:
+        """Return the first n of what is left of the phase."""
+        return iteration[:n]
+
+    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64] | None:
         """Return what the recommended arm is largest in, by default the mean of its own plays."""
         return direct.means_
 

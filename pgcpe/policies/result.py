@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence import Intervals
 from pgcpe.plotting import plot_intervals
+from pgcpe.policies.rules import PolicyState
 from pgcpe.samples import Samples
 
 __all__ = ["Result", "arms_table", "equal_arms"]
@@ -39,8 +38,8 @@ class Result:
     plays_by_action
         The number of plays of each action.
     table
-        One row an arm, the recommendation first, then by estimate: action, estimate (midpoint), lower, upper, n_plays,
-        and, where there are any, conflict and the arms merged with it.
+        One row an arm, the recommendation first, then by estimate: action, estimate (by which the policy ranks), lower,
+        upper, n_plays, and, where there are any, conflict and the arms merged with it.
     conflicts
         The arms whose direct and observational intervals had nothing in common.
     epsilon, delta
@@ -113,22 +112,17 @@ class Result:
         return plot_intervals(self.table.head(rows), epsilon=self.epsilon, title=title, ax=ax)
 
 
-def arms_table(
-    bandit: CausalBandit,
-    intervals: Intervals,
-    plays: NDArray[np.float64],
-    conflicts: NDArray[np.bool_],
-    leader: int,
-) -> pd.DataFrame:
+def arms_table(state: PolicyState) -> pd.DataFrame:
     """Return the table of `Result`."""
-    first = np.arange(len(bandit.arms)) != leader
-    order = np.lexsort((-intervals.upper, -intervals.midpoint, first))
+    bandit, intervals, conflicts = state.bandit, state.intervals, state.conflicts
+    first = np.arange(len(bandit.arms)) != state.leader
+    order = np.lexsort((-intervals.upper, -state.estimates, first))
     columns: dict[str, Any] = {
         "action": [bandit.arms[i] for i in order],
-        "estimate": intervals.midpoint[order],
+        "estimate": state.estimates[order],
         "lower": intervals.lower[order],
         "upper": intervals.upper[order],
-        "n_plays": plays[order].astype(int),
+        "n_plays": state.plays[order].astype(int),
     }
     if conflicts.any():
         columns["conflict"] = conflicts[order]

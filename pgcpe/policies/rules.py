@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +14,8 @@ from numpy.typing import NDArray
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals
-from pgcpe.estimators.base import Estimator
+from pgcpe.estimators.base import EmpiricalMeans, Estimator
+from pgcpe.samples import Samples
 
 __all__ = ["PolicyState", "SamplingRule", "StoppingRule", "Verdict"]
 
@@ -40,8 +43,9 @@ class PolicyState:
         What the intervals are worth, ``"exact"`` or ``"heuristic"``.
     models
         The estimators besides the direct means.
-    index
-        Array over the arms: the upper bound by which the challenger was chosen.
+    estimates, index
+        Arrays over the arms: the estimate by which the leader was chosen, and the upper bound by which the challenger
+        was.
     """
 
     bandit: CausalBandit
@@ -55,6 +59,7 @@ class PolicyState:
     conflicts: NDArray[np.bool_]
     certificate: str
     models: Sequence[Estimator]
+    estimates: NDArray[np.float64]
     index: NDArray[np.float64]
 
 
@@ -66,14 +71,36 @@ class Verdict(NamedTuple):
     certificate: str | None = None
 
 
-class SamplingRule(Protocol):
+class SamplingRule(ABC):
     """Chooses the next actions. It may look at anything: the guarantee does not rest on it.
 
-    A rule that goes by phases (`pgcpe.policies.phases.Phases`) also says how much of what was told ends the phase.
+    Attributes
+    ----------
+    planned
+        Whether plays are planned ahead to a budget: such a rule knows no epsilon and no delta.
     """
 
+    planned: ClassVar[bool] = False
+
+    @abstractmethod
     def choose(self, state: PolicyState) -> list[Action]:
         """Return the actions of the next iteration."""
+
+    def batch(self, iteration: list[Action], n: int) -> list[Action]:
+        """Return n actions for experiments that are run at once, by default the iteration over and over."""
+        return list(itertools.islice(itertools.cycle(iteration), n))
+
+    def take(self, told: Samples) -> int:
+        """Return how many of the rows told come before the rule chooses anew, by default all."""
+        return len(told)
+
+    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64] | None:
+        """Return what the recommended arm is largest in; None leaves it to the direct estimator."""
+        return None
+
+    def eligible(self, n_arms: int) -> NDArray[np.bool_]:
+        """Return a boolean array over the arms: which of them may still be recommended, by default all."""
+        return np.ones(n_arms, dtype=np.bool_)
 
 
 class StoppingRule(Protocol):

@@ -12,7 +12,7 @@ __all__ = ["EachOnce", "HighestIndex", "ObserveAndTwoCandidates", "TwoCandidates
 NULL = Action()
 
 
-class TwoCandidates:
+class TwoCandidates(SamplingRule):
     """LUCB's rule: the challenger a_l and the leader a_h (Kalyanakrishnan et al. 2012)."""
 
     def choose(self, state: PolicyState) -> list[Action]:
@@ -23,7 +23,7 @@ class TwoCandidates:
         return [arms[state.challenger], arms[state.leader]]
 
 
-class EachOnce:
+class EachOnce(SamplingRule):
     """Every arm once, in random order, then another rule: how the classical algorithms begin."""
 
     def __init__(self, then: SamplingRule) -> None:
@@ -37,7 +37,7 @@ class EachOnce:
         return [state.bandit.arms[i] for i in unplayed[np.argsort(state.rank[unplayed])]]
 
 
-class HighestIndex:
+class HighestIndex(SamplingRule):
     """The arm of the highest upper bound, one play an iteration: the rule of UCB."""
 
     def choose(self, state: PolicyState) -> list[Action]:
@@ -46,7 +46,7 @@ class HighestIndex:
         return [state.bandit.arms[other if other >= 0 and state.index[other] > state.index[h] else h]]
 
 
-class ObserveAndTwoCandidates:
+class ObserveAndTwoCandidates(SamplingRule):
     """The paper's rule: ``do()``, then a_l and a_h, always three, an arm twice where it is both (Algorithms 1 and 3).
 
     Where ``do()`` may not be played, the two candidates alone.

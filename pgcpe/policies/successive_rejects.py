@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import EmpiricalMeans, Estimator
+from pgcpe.estimators.base import EmpiricalMeans
 from pgcpe.policies.base import Policy
 from pgcpe.policies.phases import BudgetSpent, Phases, checked_budget, n_arms_of, worst_first
 from pgcpe.policies.rules import PolicyState
@@ -148,8 +147,8 @@ class _Rejects(Phases):
         left = [i for i in np.argsort(state.rank) if self._active[i]]
         return [state.bandit.arms[i] for _ in range(self._each[self._phase - 1]) for i in left]
 
-    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64]:
-        return np.where(self._active, direct.means_, -1.0)
+    def eligible(self, n_arms: int) -> NDArray[np.bool_]:
+        return self._active
 
 
 class _Halving(Phases):
@@ -175,5 +174,5 @@ class _Halving(Phases):
         left = [i for i in np.argsort(state.rank) if self._active[i]]
         return [state.bandit.arms[i] for _ in range(self._budget // (len(left) * self._rounds)) for i in left]
 
-    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64]:
-        return np.where(self._active, direct.means_, -1.0)
+    def eligible(self, n_arms: int) -> NDArray[np.bool_]:
+        return self._active
