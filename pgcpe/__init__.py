@@ -4,7 +4,7 @@ from pgcpe.actions import Action, do, interventions
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals
 from pgcpe.environment import Environment, SimulatedEnvironment, expected_reward, expected_rewards
-from pgcpe.estimators import BGLM, AdmissibleSequence, EmpiricalMeans, Estimate, Estimator
+from pgcpe.estimators import BGLM, AdmissibleSequence, EmpiricalMeans, Estimate, Estimator, TableModel
 from pgcpe.explanation import explain
 from pgcpe.identification import admissible_sequence, equal_effect, is_admissible_sequence
 from pgcpe.networks import load_network, shipped_networks
@@ -12,11 +12,16 @@ from pgcpe.policies import (
     CCPE,
     KLLUCB,
     LUCB,
+    CausalSuccessiveRejects,
     LilUCB,
+    ParallelBandit,
     Policy,
+    PropagatingInference,
     Result,
     SequentialHalving,
     SuccessiveRejects,
+    TopTwo,
+    TwoPhase,
     UniformSampling,
 )
 from pgcpe.samples import Samples
@@ -29,18 +34,24 @@ __all__ = [
     "Action",
     "AdmissibleSequence",
     "CausalBandit",
+    "CausalSuccessiveRejects",
     "EmpiricalMeans",
     "Environment",
     "Estimate",
     "Estimator",
     "Intervals",
     "LilUCB",
+    "ParallelBandit",
     "Policy",
+    "PropagatingInference",
     "Result",
     "Samples",
     "SequentialHalving",
     "SimulatedEnvironment",
     "SuccessiveRejects",
+    "TableModel",
+    "TopTwo",
+    "TwoPhase",
     "UniformSampling",
     "admissible_sequence",
     "do",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numba import njit
@@ -284,7 +285,7 @@ def _kl_upper(p, level):  # type: ignore[no-untyped-def]
     inside, outside = p, 1.0
     for _ in range(46):  # 2^-46 is below 1e-13
         q = 0.5 * (inside + outside)
-        if _kl(p, q) <= level:
+        if bernoulli_kl(p, q) <= level:
             inside = q
         else:
             outside = q
@@ -292,7 +293,7 @@ def _kl_upper(p, level):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _kl(p, q):  # type: ignore[no-untyped-def]
+def bernoulli_kl(p, q):  # type: ignore[no-untyped-def]
     total = 0.0
     if p > 0.0:
         total += p * math.log(p / q) if q > 0.0 else math.inf
@@ -314,6 +315,8 @@ def kt_regret(x, n):  # type: ignore[no-untyped-def]
 
 def probability(name: str, value: float) -> float:
     """Return a value that must lie strictly between 0 and 1."""
+    if not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, but got {value!r}")
     if not 0 < value < 1:
         raise ValueError(f"{name} must be between 0 and 1, but got {value}")
     return value

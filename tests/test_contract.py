@@ -15,12 +15,15 @@ from pgcpe import (
     LUCB,
     AdmissibleSequence,
     CausalBandit,
+    CausalSuccessiveRejects,
     EmpiricalMeans,
     LilUCB,
+    PropagatingInference,
     Samples,
     SequentialHalving,
     SimulatedEnvironment,
     SuccessiveRejects,
+    TopTwo,
     UniformSampling,
     do,
     expected_rewards,
@@ -41,8 +44,24 @@ POLICIES = {
     "LUCB": LUCB,
     **{
         f"{cls.__name__} budget": lambda bandit, epsilon=0, delta=0, cls=cls, **o: cls(bandit, budget=400, **o)
-        for cls in (UniformSampling, SuccessiveRejects, SequentialHalving)
+        for cls in (
+            UniformSampling,
+            SuccessiveRejects,
+            SequentialHalving,
+            CausalSuccessiveRejects,
+            PropagatingInference,
+        )
     },
+    **{
+        f"CausalSuccessiveRejects {merge} budget": lambda bandit, epsilon=0, delta=0, merge=merge, **o: (
+            CausalSuccessiveRejects(bandit, budget=400, merge=merge, **o)
+        )
+        for merge in ("counts", "variance")
+    },
+    "PropagatingInference optimised budget": lambda bandit, epsilon=0, delta=0, **o: PropagatingInference(
+        bandit, budget=400, eta="optimised", **o
+    ),
+    "TopTwo": TopTwo,
     "KL-LUCB": KLLUCB,
     "lil'UCB paper": lambda bandit, epsilon=0, **o: LilUCB(bandit, **o),
     "LUCB1": lambda bandit, **o: LUCB(bandit, radius="lucb1", **o),
@@ -100,15 +119,15 @@ def test_everything_is_defined_before_the_first_tell(make, bandit):
     assert not policy.result().certified
 
 
-def test_ask_is_pure_and_asks_for_playable_actions(make, bandit):
+def test_ask_is_pure_and_asks_for_playable_actions(name, make, bandit):
     policy = played(make, bandit)
     asked = policy.ask()
     asked.append("scribble")
     assert policy.ask() == asked[:-1]
     assert set(policy.ask()) <= set(bandit.playable)
-    first = policy.ask()[:7]  # an iteration is repeated; of a phase the first seven are given
+    first = policy.ask()[:7]  # an iteration is repeated; of a phase the first seven, or what is left of it
     assert policy.ask(7)[: len(first)] == first
-    assert len(policy.ask(7)) == 7
+    assert len(policy.ask(7)) == (len(first) if "budget" in name else 7)
 
 
 def test_tell_returns_itself_and_takes_every_form(make, bandit):

@@ -3,5 +3,6 @@
 from pgcpe.estimators.admissible import AdmissibleSequence
 from pgcpe.estimators.base import EmpiricalMeans, Estimate, Estimator
 from pgcpe.estimators.bglm import BGLM
+from pgcpe.estimators.tables import TableModel
 
-__all__ = ["BGLM", "AdmissibleSequence", "EmpiricalMeans", "Estimate", "Estimator"]
+__all__ = ["BGLM", "AdmissibleSequence", "EmpiricalMeans", "Estimate", "Estimator", "TableModel"]

@@ -115,6 +115,10 @@ class AdmissibleSequence(Estimator):
         started(self)
         return self._tables.plug_in()
 
+    def observed_shares(self) -> NDArray[np.float64]:
+        """Return the estimate of q_a of every arm: the share of the plays of ``do()`` in the arm's least seen cell."""
+        return self.plug_in()[1] / max(self._counted, 1)
+
     def smoothed(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the estimate from smoothed frequencies and its variance, of every arm; 1/2 and infinity for others."""
         started(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Self
 
@@ -26,8 +27,8 @@ Floats = NDArray[np.float64]
 class TableModel(Estimator):
     """Expected rewards from the tables P(X | parents), each counted from every play in which X was not set.
 
-    An intervention on other variables is an observation of the rest: without hidden variables P(X | parents) is the same
-    under all of them. So a few tables, shared by all arms, are learned from all plays.
+    An intervention on other variables is an observation of the rest: without hidden variables P(X | parents) is the
+    same under all of them. So a few tables, shared by all arms, are learned from all plays.
 
     The graph must have no hidden variable, apart from the noise of single nodes, among the ancestors of the reward, all
     of which are recorded. It claims no interval.
@@ -111,7 +112,7 @@ class TableModel(Estimator):
         """For each node the plays that left it free, by the states of its parents and its own."""
         return [
             self._counts[start:end].reshape(shape)
-            for start, end, shape in zip(self._offset, self._offset[1:], self._shapes, strict=True)
+            for (start, end), shape in zip(itertools.pairwise(self._offset), self._shapes, strict=True)
         ]
 
     def tables(self) -> dict[int, Floats]:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from numbers import Integral
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,9 @@ from pgcpe.estimators.base import EmpiricalMeans, Estimator
 from pgcpe.policies.rules import PolicyState, SamplingRule, Verdict
 from pgcpe.samples import Samples
 
-__all__ = ["BudgetSpent", "Phases", "checked_budget", "n_arms_of", "worst_first"]
+__all__ = ["BudgetSpent", "Phases", "checked_budget", "n_arms_of", "needs_observation", "planned", "worst_first"]
+
+NULL = Action()
 
 
 class Phases(SamplingRule):
@@ -113,3 +115,20 @@ def checked_budget(budget: int, least: int, n_arms: int) -> int:
 def worst_first(values: NDArray[np.float64], state: PolicyState) -> NDArray[np.intp]:
     """Return the arms by value, the smallest first; ties by most plays, then by the random order."""
     return np.lexsort((-state.rank, -state.plays, values))
+
+
+def planned(phases: Phases, budget: int, *models: Estimator) -> dict[str, Any]:
+    """Return the parts of a policy that plays phases until its budget is spent."""
+    return {
+        "direct": EmpiricalMeans(),
+        "models": models,
+        "sampling": phases,
+        "stopping": BudgetSpent(phases, budget),
+        "epsilon": 0.0,
+    }
+
+
+def needs_observation(bandit: CausalBandit, name: str) -> None:
+    """Raise unless ``do()`` may be played."""
+    if NULL not in bandit.costs:  # costs: of every playable action
+        raise ValueError(f"{name} observes first, but playable lacks do()")

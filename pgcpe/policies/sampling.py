@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from pgcpe.actions import Action
+from pgcpe.estimators.base import EmpiricalMeans, Estimator
+from pgcpe.pairwise import challenger_and_share
 from pgcpe.policies.rules import PolicyState, SamplingRule
 
-__all__ = ["EachOnce", "HighestIndex", "ObserveAndTwoCandidates", "TwoCandidates"]
+__all__ = ["EachOnce", "HighestIndex", "ObserveAndTwoCandidates", "TopTwo", "TwoCandidates"]
 
 NULL = Action()
+
+GOLDEN = (5**0.5 - 1) / 2
+"""The multiples of the golden ratio, less their whole parts, fill [0, 1] as evenly as a sequence can."""
 
 
 class TwoCandidates(SamplingRule):
@@ -36,6 +44,10 @@ class EachOnce(SamplingRule):
             return self._then.choose(state)
         return [state.bandit.arms[i] for i in unplayed[np.argsort(state.rank[unplayed])]]
 
+    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64] | None:
+        """Return what the other rule ranks by."""
+        return self._then.estimates(direct, models)
+
 
 class HighestIndex(SamplingRule):
     """The arm of the highest upper bound, one play an iteration: the rule of UCB."""
@@ -44,6 +56,28 @@ class HighestIndex(SamplingRule):
         """Return the leader or the challenger, whichever has the higher bound."""
         h, other = state.leader, state.challenger
         return [state.bandit.arms[other if other >= 0 and state.index[other] > state.index[h] else h]]
+
+
+class TopTwo(SamplingRule):
+    """The arm of the highest mean or the one that the data tell least from it, one play an iteration.
+
+    The challenger is the arm of the lowest transport cost; the leader gets the share of the pair's plays that its own
+    contribute to that cost (top-two sampling with information-directed selection, You et al. 2023). In place of a coin
+    the share is kept along a sequence that fills [0, 1] evenly, so that the plays are a function of what was told.
+    """
+
+    def choose(self, state: PolicyState) -> list[Action]:
+        """Return the leader or its challenger."""
+        arms, h = state.bandit.arms, state.leader
+        if state.challenger < 0:
+            return [arms[h]]
+        challenger, share = challenger_and_share(state.plays, state.rewards, h, state.rank, state.epsilon)
+        point = (state.rank[0] / len(arms) + GOLDEN * state.plays.sum()) % 1.0
+        return [arms[h if point < share else challenger]]
+
+    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64]:
+        """Return the means of the arms' own plays."""
+        return direct.means_
 
 
 class ObserveAndTwoCandidates(SamplingRule):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from pgcpe.confidence import probability
+from pgcpe.pairwise import pairwise_glr
 from pgcpe.policies.rules import PolicyState, Verdict
 
-__all__ = ["MostPlayed", "SeparatedIntervals"]
+__all__ = ["MostPlayed", "PairwiseGLR", "SeparatedIntervals"]
 
 NOT_YET = Verdict(False)
 
@@ -56,3 +60,28 @@ class MostPlayed:
             return NOT_YET
         reason = f"{state.bandit.arms[most]} was played {state.plays[most]:.0f} times and all others {others:.0f} times"
         return Verdict(True, reason, state.certificate)
+
+
+class PairwiseGLR:
+    """Stop when the leader was told from every other arm: all pairwise statistics reach log((K - 1) / delta).
+
+    The arm returned is then within epsilon of the best with probability at least 1 - delta, whatever chose the plays
+    (`pgcpe.pairwise.pairwise_glr`). It looks at differences, and so needs less than intervals that are separated.
+    """
+
+    def __init__(self, delta: float) -> None:
+        self._delta = probability("delta", delta)
+
+    def check(self, state: PolicyState) -> Verdict:
+        """Return whether the least statistic is large enough."""
+        if state.challenger < 0:
+            return Verdict(True, "all candidates have provably the same effect", "exact")
+        h, arms = state.leader, state.bandit.arms
+        threshold = math.log((len(arms) - 1) / self._delta)
+        statistics = pairwise_glr(state.plays, state.rewards, h, state.epsilon)
+        nearest = int(statistics.argmin())
+        if not statistics[nearest] >= threshold:
+            return NOT_YET
+        within = f" by more than epsilon = {state.epsilon:g}" if state.epsilon > 0 else ""
+        reason = f"no arm is better than {arms[h]}{within}: of all others {arms[nearest]} is told from it least, by "
+        return Verdict(True, f"{reason}{statistics[nearest]:.2f} of {threshold:.2f} nats", "exact")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import EmpiricalMeans
 from pgcpe.policies.base import Policy
-from pgcpe.policies.phases import BudgetSpent, Phases, checked_budget, n_arms_of, worst_first
+from pgcpe.policies.phases import Phases, checked_budget, n_arms_of, planned, worst_first
 from pgcpe.policies.rules import PolicyState
 
 __all__ = ["SequentialHalving", "SuccessiveRejects", "UniformSampling", "log_bar", "rejection_counts"]
@@ -35,7 +33,7 @@ class UniformSampling(Policy):
 
     def __init__(self, bandit: CausalBandit, *, budget: int, seed: int | np.random.SeedSequence | None = 0) -> None:
         phases = _InTurn(checked_budget(budget, 1, n_arms_of(bandit)))
-        super().__init__(bandit, **_planned(phases, budget), seed=seed)
+        super().__init__(bandit, **planned(phases, budget), seed=seed)
 
 
 class SuccessiveRejects(Policy):
@@ -49,15 +47,15 @@ class SuccessiveRejects(Policy):
     bandit
         The question.
     budget
-        T, more than the number of arms.
+        T, at least one more than the number of arms.
     seed
         As for `Policy`.
     """
 
     def __init__(self, bandit: CausalBandit, *, budget: int, seed: int | np.random.SeedSequence | None = 0) -> None:
         k = n_arms_of(bandit)
-        phases = _Rejects(k, rejection_counts(k, checked_budget(budget, k, k) - k))
-        super().__init__(bandit, **_planned(phases, budget), seed=seed)
+        phases = _Rejects(k, rejection_counts(k, checked_budget(budget, k + 1, k) - k))
+        super().__init__(bandit, **planned(phases, budget), seed=seed)
 
 
 class SequentialHalving(Policy):
@@ -89,7 +87,7 @@ class SequentialHalving(Policy):
         k = n_arms_of(bandit)
         rounds = max(math.ceil(math.log2(k)), 1)
         phases = _Halving(k, checked_budget(budget, k * rounds, k), rounds, keep)
-        super().__init__(bandit, **_planned(phases, budget), seed=seed)
+        super().__init__(bandit, **planned(phases, budget), seed=seed)
 
 
 def log_bar(n_arms: int) -> float:
@@ -101,16 +99,6 @@ def rejection_counts(n_arms: int, plays: int) -> list[int]:
     """Return n_1, ..., n_(N-1): how often each arm left has been played by the end of each phase."""
     scale = log_bar(n_arms)
     return [math.ceil(plays / (scale * (n_arms + 1 - k))) for k in range(1, n_arms)]
-
-
-def _planned(phases: Phases, budget: int) -> dict[str, Any]:
-    """Return the parts of a policy that plays phases from direct means until its budget is spent."""
-    return {
-        "direct": EmpiricalMeans(),
-        "sampling": phases,
-        "stopping": BudgetSpent(phases, budget),
-        "epsilon": 0.0,
-    }
 
 
 class _InTurn(Phases):
