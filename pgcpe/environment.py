@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import networkx as nx
@@ -21,6 +23,9 @@ __all__ = ["Environment", "SimulatedEnvironment", "expected_reward", "expected_r
 
 CHUNK = 4_000_000
 """How many uniform numbers are drawn at once."""
+
+MOST_AT_ONCE = 65_536
+"""Larger tables of rewards are not worked out for all values of the set variables at once."""
 
 
 class Environment(Protocol):
@@ -60,7 +65,7 @@ class SimulatedEnvironment:
 
     def __init__(self, network: Any, *, seed: int | np.random.SeedSequence | None) -> None:
         graph = structure_of(network)
-        self.states = states_of(network)
+        self.network, self.states = network, states_of(network)
         position = {v: i for i, v in enumerate(graph.nodes)}
         self._order = list(nx.lexicographical_topological_sort(graph, key=position.__getitem__))
         self._compile(network, graph)
@@ -83,6 +88,10 @@ class SimulatedEnvironment:
         if n < 0:
             raise ValueError(f"n must not be negative, but got {n}")
         return self._draw((action,), np.zeros(n, dtype=np.intp))
+
+    def expected_rewards(self, bandit: CausalBandit) -> pd.Series[float]:
+        """Return the exact expected rewards of the arms of a bandit, which no policy asks for."""
+        return expected_rewards(self.network, bandit, progress=False)
 
     def _draw(self, actions: tuple[Action, ...], which: NDArray[np.intp]) -> Samples:
         for action in actions:
@@ -123,16 +132,16 @@ class SimulatedEnvironment:
         self._parents = np.full((len(self._order), width, 2), -1, dtype=np.int64)
         self._offset = np.zeros(len(self._order) + 1, dtype=np.int64)
         columns = []
+        tables = tables_of(network)
         for i, variable in enumerate(self._order):
-            table = _table(network, variable, set(graph.predecessors(variable)))
-            values = _aligned(table, self.states)
-            cumulative = np.cumsum(np.moveaxis(values, 0, -1).reshape(-1, values.shape[0]), axis=1)
+            table = tables[variable]
+            cumulative = np.cumsum(table.values.reshape(-1, len(table.states)), axis=1)
             cumulative[:, -1] = 1.0
             columns.append(cumulative.ravel())
-            stride = values.shape[0]
-            for k in range(values.ndim - 1, 0, -1):
-                self._parents[i, k - 1] = position[table.variables[k]], stride
-                stride *= values.shape[k]
+            stride = len(table.states)
+            for k in range(len(table.parents) - 1, -1, -1):
+                self._parents[i, k] = position[table.parents[k]], stride
+                stride *= table.values.shape[k]
             self._offset[i + 1] = self._offset[i] + cumulative.size
         self._cumulative = np.concatenate(columns)
 
@@ -184,21 +193,70 @@ def expected_rewards(network: Any, bandit: CausalBandit, *, progress: bool | Non
         Indexed by the arms: ``rewards[do(X=1)]``.
     """
     network = _sound(network)
-    engines: dict[tuple[str, ...], Any] = {}
-    rewards = {}
+    sets: dict[tuple[str, ...], list[int]] = {}
+    for i, action in enumerate(bandit.canonical):
+        sets.setdefault(action.variables, []).append(i)
+    rewards = np.empty(len(bandit.arms))
     hidden = None if progress is None else not progress
-    for arm, smallest in tqdm(
-        list(zip(bandit.arms, bandit.canonical, strict=True)), "expected rewards", disable=hidden
-    ):
-        if smallest.variables not in engines:
-            engines[smallest.variables] = _engine(network, smallest.variables)
-        factor = engines[smallest.variables].query([bandit.reward], evidence=dict(smallest), show_progress=False)
-        names = factor.state_names[bandit.reward]
-        probabilities = factor.values[[names.index(s) for s in bandit.states[bandit.reward]]]
-        rewards[arm] = float(probabilities @ bandit.reward_array)
-    return pd.Series(
-        list(rewards.values()), index=pd.Index(list(rewards), dtype=object, tupleize_cols=False), name="expected reward"
-    )
+    with tqdm(total=len(rewards), desc="expected rewards", disable=hidden) as bar:
+        for variables, arms in sets.items():
+            engine = _engine(network, variables)
+            cells = math.prod(len(bandit.states[v]) for v in variables)
+            if cells <= min(MOST_AT_ONCE, 16 * len(arms)):  # one query for all values of the set variables
+                factor = engine.query([bandit.reward, *variables], show_progress=False)
+                for i in arms:
+                    rewards[i] = _expectation(factor, bandit, bandit.canonical[i])
+            else:
+                for i in arms:
+                    factor = engine.query([bandit.reward], evidence=dict(bandit.canonical[i]), show_progress=False)
+                    rewards[i] = _expectation(factor, bandit, Action())
+            bar.update(len(arms))
+    return pd.Series(rewards, index=pd.Index(bandit.arms, dtype=object, tupleize_cols=False), name="expected reward")
+
+
+def _expectation(factor: Any, bandit: CausalBandit, action: Action) -> float:
+    """Return the expected reward given an action's values, from a factor over the reward and what the action sets."""
+    chosen = tuple(factor.state_names[v].index(action[v]) if v in action else slice(None) for v in factor.variables)
+    values = factor.values[chosen]
+    names = factor.state_names[bandit.reward]
+    ordered = values[[names.index(s) for s in bandit.states[bandit.reward]]]
+    return float(ordered @ bandit.reward_array / ordered.sum())
+
+
+@dataclass(frozen=True)
+class Table:
+    """The table of a variable.
+
+    Attributes
+    ----------
+    parents
+        Its parents, in the order of the axes.
+    states
+        Its own states.
+    values
+        Probabilities, axes parents, then the variable itself, each in the order of the variable's own states.
+    """
+
+    parents: tuple[str, ...]
+    states: tuple[State, ...]
+    values: NDArray[np.float64]
+
+
+def tables_of(network: Any) -> dict[str, Table]:
+    """Return the tables of a network once they fit its graph.
+
+    Raises
+    ------
+    ValueError
+        If a table is missing or does not fit.
+    """
+    graph, states = structure_of(network), states_of(network)
+    tables = {}
+    for variable in graph.nodes:
+        table = _table(network, variable, set(graph.predecessors(variable)))
+        values = np.moveaxis(_aligned(table, states), 0, -1)
+        tables[variable] = Table(tuple(table.variables[1:]), states[variable], values)
+    return tables
 
 
 def _sound(network: Any) -> Any:

@@ -32,6 +32,10 @@ ROOMS = [
     "estimators.bglm",
     "estimators.tables",
     "estimators",
+    "complexity.hardness",
+    "complexity.observation",
+    "complexity.bounds",
+    "complexity.characteristic",
     "complexity",
     "policies.rules",
     "policies.result",
@@ -48,6 +52,7 @@ ROOMS = [
     "policies.propagating_inference",
     "policies",
     "paper",
+    "experiments",
     "cli",
     "__main__",
 ]

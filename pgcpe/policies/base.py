@@ -20,7 +20,7 @@ from pgcpe.environment import Environment
 from pgcpe.estimators.base import EmpiricalMeans, Estimator
 from pgcpe.policies.phases import n_arms_of
 from pgcpe.policies.result import Result, arms_table
-from pgcpe.policies.rules import PolicyState, SamplingRule, StoppingRule
+from pgcpe.policies.rules import PolicyState, SamplingRule, Seed, StoppingRule
 from pgcpe.samples import SamplesBuffer
 
 __all__ = ["Policy"]
@@ -68,7 +68,7 @@ class Policy:
         stopping: StoppingRule,
         epsilon: float = 0.05,
         delta: float = 0.05,
-        seed: int | np.random.SeedSequence | None = 0,
+        seed: Seed = 0,
     ) -> None:
         n_arms = n_arms_of(bandit)
         if not isinstance(direct, EmpiricalMeans):
@@ -244,21 +244,25 @@ class Policy:
         return self._told.plays_by_action()
 
     @property
+    def cost(self) -> float:
+        """What these plays cost; 1 each unless the bandit says otherwise."""
+        return float(sum(self.bandit.costs.get(action, 1.0) * n for action, n in self.plays_by_action.items()))
+
+    @property
     def history(self) -> Any:
         """What was told: a DataFrame with one row a play, indexed by action."""
         return self._told.samples().to_frame()
 
     def result(self, stop_reason: str = "") -> Result:
         """Return what is known now as a `Result`."""
-        plays = self.plays_by_action
         return Result(
             recommendation=self.recommendation,
             certified=self.certificate == "exact",
             certificate=self.certificate,
             stop_reason=self.stop_reason or stop_reason or "not stopped yet",
             n_plays=self.n_plays,
-            cost=sum(self.bandit.costs.get(action, 1.0) * n for action, n in plays.items()),
-            plays_by_action=plays,
+            cost=self.cost,
+            plays_by_action=self.plays_by_action,
             table=arms_table(self.state),
             conflicts=self.conflicts,
             epsilon=self.epsilon,

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
+from pgcpe.complexity.hardness import log_bar
 from pgcpe.estimators.admissible import AdmissibleSequence
 from pgcpe.estimators.base import EmpiricalMeans, Estimator
 from pgcpe.policies.base import Policy
 from pgcpe.policies.phases import Phases, checked_budget, n_arms_of, needs_observation, planned, worst_first
-from pgcpe.policies.rules import PolicyState
-from pgcpe.policies.successive_rejects import log_bar
+from pgcpe.policies.rules import PolicyState, Seed
 
 __all__ = ["CausalSuccessiveRejects", "causal_rejection_plays"]
 
@@ -57,7 +57,7 @@ class CausalSuccessiveRejects(Policy):
         *,
         budget: int,
         merge: str = "larger",
-        seed: int | np.random.SeedSequence | None = 0,
+        seed: Seed = 0,
     ) -> None:
         if merge not in MERGES:
             raise ValueError(f"merge must be one of {', '.join(map(repr, MERGES))}, but got {merge!r}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.admissible import AdmissibleSequence
 from pgcpe.estimators.base import EmpiricalMeans, Estimator
 from pgcpe.policies.base import Policy
+from pgcpe.policies.rules import Seed
 from pgcpe.policies.sampling import ObserveAndTwoCandidates
 from pgcpe.policies.stopping import SeparatedIntervals
 
@@ -56,7 +55,7 @@ class CCPE(Policy):
         direct: EmpiricalMeans | None = None,
         epsilon: float = 0.05,
         delta: float = 0.05,
-        seed: int | np.random.SeedSequence | None = 0,
+        seed: Seed = 0,
     ) -> None:
         super().__init__(
             bandit,

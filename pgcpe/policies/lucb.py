@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.base import EmpiricalMeans
 from pgcpe.policies.base import Policy
 from pgcpe.policies.phases import n_arms_of
+from pgcpe.policies.rules import Seed
 from pgcpe.policies.sampling import EachOnce, HighestIndex, TwoCandidates
 from pgcpe.policies.stopping import MostPlayed, SeparatedIntervals
 
@@ -43,7 +42,7 @@ class LUCB(Policy):
         alpha: float | None = None,
         epsilon: float = 0.05,
         delta: float = 0.05,
-        seed: int | np.random.SeedSequence | None = 0,
+        seed: Seed = 0,
     ) -> None:
         two = TwoCandidates()
         super().__init__(
@@ -79,7 +78,7 @@ class KLLUCB(Policy):
         *,
         epsilon: float = 0.05,
         delta: float = 0.05,
-        seed: int | np.random.SeedSequence | None = 0,
+        seed: Seed = 0,
     ) -> None:
         super().__init__(
             bandit,
@@ -117,7 +116,7 @@ class LilUCB(Policy):
         *,
         alpha: float | None = None,
         delta: float = 0.05,
-        seed: int | np.random.SeedSequence | None = 0,
+        seed: Seed = 0,
     ) -> None:
         super().__init__(
             bandit,

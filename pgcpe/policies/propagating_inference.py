@@ -15,7 +15,7 @@ from pgcpe.estimators.base import EmpiricalMeans, Estimator
 from pgcpe.estimators.tables import TableModel
 from pgcpe.policies.base import Policy
 from pgcpe.policies.phases import Phases, checked_budget, n_arms_of, planned
-from pgcpe.policies.rules import PolicyState
+from pgcpe.policies.rules import PolicyState, Seed
 
 __all__ = ["PropagatingInference", "minimax_shares"]
 
@@ -61,7 +61,7 @@ class PropagatingInference(Policy):
         *,
         budget: int,
         eta: str = "cells",
-        seed: int | np.random.SeedSequence | None = 0,
+        seed: Seed = 0,
     ) -> None:
         if eta not in ETAS:
             raise ValueError(f"eta must be {' or '.join(map(repr, ETAS))}, but got {eta!r}")

@@ -17,7 +17,10 @@ from pgcpe.confidence import Intervals
 from pgcpe.estimators.base import EmpiricalMeans, Estimator
 from pgcpe.samples import Samples
 
-__all__ = ["PolicyState", "SamplingRule", "StoppingRule", "Verdict"]
+__all__ = ["PolicyState", "SamplingRule", "Seed", "StoppingRule", "Verdict"]
+
+Seed = int | np.random.SeedSequence | np.random.Generator | None
+"""What a generator is made of; a generator itself is drawn from once."""
 
 
 @dataclass

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
+from pgcpe.complexity.hardness import log_bar
 from pgcpe.policies.base import Policy
 from pgcpe.policies.phases import Phases, checked_budget, n_arms_of, planned, worst_first
-from pgcpe.policies.rules import PolicyState
+from pgcpe.policies.rules import PolicyState, Seed
 
-__all__ = ["SequentialHalving", "SuccessiveRejects", "UniformSampling", "log_bar", "rejection_counts"]
+__all__ = ["SequentialHalving", "SuccessiveRejects", "UniformSampling", "rejection_counts"]
 
 
 class UniformSampling(Policy):
@@ -31,7 +32,7 @@ class UniformSampling(Policy):
         As for `Policy`.
     """
 
-    def __init__(self, bandit: CausalBandit, *, budget: int, seed: int | np.random.SeedSequence | None = 0) -> None:
+    def __init__(self, bandit: CausalBandit, *, budget: int, seed: Seed = 0) -> None:
         phases = _InTurn(checked_budget(budget, 1, n_arms_of(bandit)))
         super().__init__(bandit, **planned(phases, budget), seed=seed)
 
@@ -52,7 +53,7 @@ class SuccessiveRejects(Policy):
         As for `Policy`.
     """
 
-    def __init__(self, bandit: CausalBandit, *, budget: int, seed: int | np.random.SeedSequence | None = 0) -> None:
+    def __init__(self, bandit: CausalBandit, *, budget: int, seed: Seed = 0) -> None:
         k = n_arms_of(bandit)
         phases = _Rejects(k, rejection_counts(k, checked_budget(budget, k + 1, k) - k))
         super().__init__(bandit, **planned(phases, budget), seed=seed)
@@ -82,17 +83,12 @@ class SequentialHalving(Policy):
         *,
         budget: int,
         keep: bool = False,
-        seed: int | np.random.SeedSequence | None = 0,
+        seed: Seed = 0,
     ) -> None:
         k = n_arms_of(bandit)
         rounds = max(math.ceil(math.log2(k)), 1)
         phases = _Halving(k, checked_budget(budget, k * rounds, k), rounds, keep)
         super().__init__(bandit, **planned(phases, budget), seed=seed)
-
-
-def log_bar(n_arms: int) -> float:
-    """Return ``1/2 + 1/2 + 1/3 + ... + 1/N``, with which the phases of Successive Rejects fill the budget exactly."""
-    return 0.5 + sum(1.0 / i for i in range(2, n_arms + 1))
 
 
 def rejection_counts(n_arms: int, plays: int) -> list[int]:

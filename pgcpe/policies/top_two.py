@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.base import EmpiricalMeans
 from pgcpe.policies.base import Policy
+from pgcpe.policies.rules import Seed
 from pgcpe.policies.sampling import EachOnce
 from pgcpe.policies.sampling import TopTwo as TopTwoRule
 from pgcpe.policies.stopping import PairwiseGLR
@@ -39,7 +38,7 @@ class TopTwo(Policy):
         *,
         epsilon: float = 0.05,
         delta: float = 0.05,
-        seed: int | np.random.SeedSequence | None = 0,
+        seed: Seed = 0,
     ) -> None:
         super().__init__(
             bandit,

@@ -16,7 +16,7 @@ from pgcpe.estimators.admissible import AdmissibleSequence
 from pgcpe.estimators.base import EmpiricalMeans, Estimator
 from pgcpe.policies.base import Policy
 from pgcpe.policies.phases import Phases, checked_budget, n_arms_of, needs_observation, planned
-from pgcpe.policies.rules import PolicyState
+from pgcpe.policies.rules import PolicyState, Seed
 
 __all__ = ["ParallelBandit", "TwoPhase"]
 
@@ -48,7 +48,7 @@ class ParallelBandit(Policy):
         If the graph is not parallel, or an arm sets more than one variable.
     """
 
-    def __init__(self, bandit: CausalBandit, *, budget: int, seed: int | np.random.SeedSequence | None = 0) -> None:
+    def __init__(self, bandit: CausalBandit, *, budget: int, seed: Seed = 0) -> None:
         phases = _ObserveThenPlay(checked_budget(budget, 1, n_arms_of(bandit)), at_threshold=True)
         _check_atomic(bandit, type(self).__name__)
         causes = bandit.graph.subgraph(nx.ancestors(bandit.graph, bandit.reward))
@@ -87,7 +87,7 @@ class TwoPhase(Policy):
         If an arm sets more than one variable.
     """
 
-    def __init__(self, bandit: CausalBandit, *, budget: int, seed: int | np.random.SeedSequence | None = 0) -> None:
+    def __init__(self, bandit: CausalBandit, *, budget: int, seed: Seed = 0) -> None:
         phases = _ObserveThenPlay(checked_budget(budget, 1, n_arms_of(bandit)), at_threshold=False)
         _check_atomic(bandit, type(self).__name__)
         needs_observation(bandit, type(self).__name__)

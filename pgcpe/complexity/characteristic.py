@@ -1,0 +1,242 @@
+"""Characteristic times: how many plays any algorithm needs on an instance, whatever it does."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linprog
+from scipy.special import rel_entr
+
+from pgcpe.bandit import CausalBandit
+from pgcpe.complexity.hardness import at_least_two
+from pgcpe.confidence import bernoulli_kl, probability
+from pgcpe.contraction import Contraction
+from pgcpe.environment import tables_of
+from pgcpe.samples import ForcedCodes
+
+__all__ = ["characteristic_time", "informed_characteristic_time", "least_plays"]
+
+Floats = NDArray[np.float64]
+
+
+def least_plays(time: float, delta: float) -> float:
+    """Return ``T* kl(delta, 1 - delta)``: a delta-correct algorithm plays no less on average.
+
+    Examples
+    --------
+    >>> round(least_plays(100.0, 0.05), 1)
+    265.0
+    """
+    return float(time * bernoulli_kl(probability("delta", delta), 1.0 - delta))
+
+
+def characteristic_time(rewards: ArrayLike) -> float:
+    """Return T* of a bandit without structure: any delta-correct algorithm plays at least ``T* kl(delta, 1 - delta)``.
+
+    ``1/T* = max_w min_l w_h kl(mu_h, m_l) + w_l kl(mu_l, m_l)`` with m_l the mean of the two weighted by w (Garivier
+    and Kaufmann 2016, whose Theorem 5 is solved by bisection).
+
+    Parameters
+    ----------
+    rewards
+        The true expected rewards in (0, 1), the best of them unique.
+
+    Raises
+    ------
+    ValueError
+        If the best arm is not unique, or a reward is not inside (0, 1).
+
+    Examples
+    --------
+    Two arms, symmetric about one half: equal weights, 2 / (2 kl(.6, .5)).
+
+    >>> round(characteristic_time([0.6, 0.4]), 2)
+    49.66
+    """
+    mu = np.sort(at_least_two("rewards", rewards))[::-1]
+    if not 0.0 < mu[-1] <= mu[0] < 1.0:
+        raise ValueError(f"rewards must lie inside (0, 1), but lie in [{mu[-1]}, {mu[0]}]")
+    if mu[0] == mu[1]:
+        raise ValueError("the best arm must be unique: otherwise no number of plays tells it")
+
+    best, rest = mu[0], mu[1:]
+
+    def weights(cost: float) -> Floats:
+        """Return the weight of each rival, per weight of the best arm, at which the pair's information is `cost`."""
+        low, high = np.zeros_like(rest), np.ones_like(rest)
+        while (short := _pair(best, rest, high) < cost).any():
+            high[short] *= 2.0
+        for _ in range(100):
+            middle = 0.5 * (low + high)
+            below = _pair(best, rest, middle) < cost
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return high
+
+    # with all pairs at equal cost y the optimum balances sum_l kl(mu_h, m_l) / kl(mu_l, m_l) = 1 (their Theorem 5)
+    low, high = 0.0, float(_kl(best, rest).min()) * (1.0 - 1e-12)
+    for _ in range(100):
+        cost = 0.5 * (low + high)
+        x = weights(cost)
+        middle = (best + x * rest) / (1.0 + x)
+        if (_kl(best, middle) / _kl(rest, middle)).sum() < 1.0:
+            low = cost
+        else:
+            high = cost
+    x = weights(low)
+    return float((1.0 + x.sum()) / _pair(best, rest, x).min())
+
+
+def _pair(best: float, rest: Floats, x: Floats) -> Floats:
+    """Return the information of a pair, per weight of the best arm, if the rival has x times that weight."""
+    middle = (best + x * rest) / (1.0 + x)
+    return _kl(best, middle) + x * _kl(rest, middle)
+
+
+def _kl(p: ArrayLike, q: ArrayLike) -> Floats:
+    p, q = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    return np.asarray(rel_entr(p, q) + rel_entr(1.0 - p, 1.0 - q))
+
+
+# ------------------------------------------------------------------------------------------------- side information
+
+
+def informed_characteristic_time(network: Any, bandit: CausalBandit, *, gap: float = 0.005) -> float:
+    """Return a lower bound on T* where every play shows the parents of the reward and their distribution is known.
+
+    Any delta-correct algorithm for the bandit with epsilon = 0 plays at least ``T* kl(delta, 1 - delta)`` times on
+    average: one that is told the distribution of all other variables, hidden ones too, is only helped.
+
+    ``1/T* = max_w min_l V_l(w)``, V_l the least information ``sum_x N_x kl(r_x, r'_x)`` that tells r = P(Y=1 | x) from
+    an r' under which arm l is as good as the best one, ``N_x = sum_b w_b P_b(x)`` over the playable actions b. The
+    maximum is enclosed by cutting planes: every r' met gives ``V_l(w) <= sum_b w_b g_b`` for all w, and the linear
+    programme over these bounds is the certificate.
+
+    Parameters
+    ----------
+    network
+        The network, with a reward worth 0 or 1 in each state.
+    bandit
+        The question.
+    gap
+        The relative distance of the two bounds at which the search ends; after 300 programmes it ends anyhow.
+
+    Raises
+    ------
+    ValueError
+        If the reward has other values, the best arm is not unique, or the graph is too wide.
+
+    Examples
+    --------
+    A single cause of the reward, set or observed: to know its distribution is no help, to see it is.
+
+    >>> from pgcpe.paper import parallel
+    >>> question = parallel([0.5], [0.2], 0.4)
+    >>> round(informed_characteristic_time(question.network, question.bandit), 1)
+    49.7
+    """
+    if not np.isin(bandit.reward_array, (0.0, 1.0)).all():
+        raise ValueError(f"the reward must be worth 0 or 1, but has the values {bandit.reward_array.tolist()}")
+    likely, of_arms, r = _parents_of_reward(network, bandit)
+    mu = of_arms @ r
+    best = int(mu.argmax())
+    if np.delete(mu, best).max(initial=-np.inf) > mu[best] - 1e-12:
+        raise ValueError("the best arm must be unique: otherwise no number of plays tells it")
+    met = likely.max(axis=0) > 0
+    likely, r = likely[:, met], r[met]
+    contrast = np.delete(of_arms, best, axis=0)[:, met] - of_arms[best, met]
+    return 1.0 / _largest_minimum(likely, r, contrast, gap)
+
+
+def _parents_of_reward(network: Any, bandit: CausalBandit) -> tuple[Floats, Floats, Floats]:
+    """Return P_b(x) of the playable actions and of the arms, arrays of shape (actions, x), and P(Y=1 | x)."""
+    tables = tables_of(network)
+    order = list(nx.lexicographical_topological_sort(network, key=list(network.nodes).index))
+    position = {v: i for i, v in enumerate(order)}
+    parents = [tuple(position[p] for p in tables[v].parents) for v in order]
+    states = [tables[v].states for v in order]
+    codes = ForcedCodes(order, states)
+    rows = codes.rows([*bandit.playable, *bandit.arms])
+    reward = position[bandit.reward]
+    contraction = Contraction(parents, [len(s) for s in states], codes.table[rows], parents[reward])
+    if not contraction.exact:
+        raise ValueError("the graph is too wide for its distributions to be worked out")
+    joint = contraction({i: tables[v].values for i, v in enumerate(order)}).reshape(len(rows), -1)
+    value = np.array([bandit.reward_array[bandit.states[bandit.reward].index(s)] for s in states[reward]])
+    r = (tables[bandit.reward].values @ value).ravel()
+    return joint[: len(bandit.playable)], joint[len(bandit.playable) :], r
+
+
+def _largest_minimum(likely: Floats, r: Floats, contrast: Floats, gap: float) -> float:
+    """Return an upper bound on max_w min_l V_l(w), from cutting planes about a mirror ascent."""
+    actions = len(likely)
+    w, lower, cuts = np.full(actions, 1.0 / actions), 0.0, []
+    for step in range(200):
+        information, gradients = _informations(w, likely, r, contrast)
+        hardest = int(information.argmin())
+        lower = max(lower, information[hardest])
+        cuts.append(gradients[hardest])
+        w = w * np.exp(gradients[hardest] / gradients[hardest].max() / math.sqrt(step + 1.0))
+        w /= w.sum()
+    upper = np.inf
+    for _ in range(300):
+        w, upper = _programme(np.array(cuts))
+        if upper <= lower * (1.0 + gap):
+            break
+        w = (w + 1e-3 / actions) / (1.0 + 1e-3)  # keeps every x in sight
+        information, gradients = _informations(w, likely, r, contrast)
+        lower = max(lower, information.min())
+        cuts.extend(gradients[np.argsort(information)[:5]])
+    return upper
+
+
+def _programme(cuts: Floats) -> tuple[Floats, float]:
+    """Return the w in the simplex of the largest ``min_j cuts_j w``, and that value."""
+    n = cuts.shape[1]
+    solved = linprog(
+        np.append(np.zeros(n), -1.0),
+        A_ub=np.column_stack([-cuts, np.ones(len(cuts))]),
+        b_ub=np.zeros(len(cuts)),
+        A_eq=np.append(np.ones(n), 0.0)[None, :],
+        b_eq=[1.0],
+        bounds=[(0, None)] * n + [(None, None)],
+    )
+    if not solved.success:
+        raise RuntimeError(f"the linear programme over {len(cuts)} bounds failed: {solved.message}")
+    x = np.asarray(solved.x)
+    return np.maximum(x[:-1], 0.0), float(x[-1])
+
+
+def _informations(w: Floats, likely: Floats, r: Floats, contrast: Floats) -> tuple[Floats, Floats]:
+    """Return V_l(w) of every rival l, from above, and its gradient, an array of shape (rivals, actions).
+
+    r' solves ``N_x (r'_x - r_x) = lambda c_x r'_x (1 - r'_x)`` with the smallest lambda for which ``c r' >= 0``.
+    """
+    n = w @ likely
+    low, high = np.zeros(len(contrast)), np.ones(len(contrast))
+    while (short := (contrast * _tilted(high, n, r, contrast)).sum(axis=1) < 0.0).any():
+        high[short] *= 4.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        below = (contrast * _tilted(middle, n, r, contrast)).sum(axis=1) < 0.0
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    alternative = _tilted(high, n, r, contrast)
+    divergence = rel_entr(r, alternative) + rel_entr(1.0 - r, 1.0 - alternative)
+    return divergence @ n, divergence @ likely.T
+
+
+def _tilted(multiplier: Floats, n: Floats, r: Floats, contrast: Floats) -> Floats:
+    """Return r' for a multiplier of each rival, the root in [0, 1] of its quadratic equation."""
+    slope = multiplier[:, None] * contrast
+    up = slope >= 0.0
+    start = np.where(up, r, 1.0 - r)  # where r' falls, 1 - r' rises in the same way
+    a = np.abs(slope)
+    b = n - a
+    root = np.sqrt(b**2 + 4.0 * a * n * start)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moved = np.where(b > 0.0, 2.0 * n * start / (b + root), (root - b) / (2.0 * a))  # without cancellation
+    moved = np.where(a > 0.0, moved, start)
+    return np.where(up, moved, 1.0 - moved)
