@@ -92,7 +92,8 @@ class TableModel(Estimator):
         self._padded = np.full((len(self.nodes_), width), -1, dtype=np.int64)
         for i, ps in enumerate(self.parents_):
             self._padded[i, : len(ps)] = ps
-        self.forced_ = self._codes.table[self._codes.rows(bandit.canonical)]
+        rows = self._codes.rows(bandit.canonical)
+        self.forced_ = self._codes.table[rows]
         self._contract = Contraction(self.parents_, self.cards_, self.forced_, position[bandit.reward])
         return self
 

@@ -70,7 +70,8 @@ class SequentialHalving(Policy):
     bandit
         The question.
     budget
-        T, at least ``K log2(K)``, rounded up.
+        T, at least 1. The guarantee needs ``K log2(K)``; where a round's share does not reach one play for each arm
+        left it is spent on the arms of fewest plays, and of equal means those of fewest plays are kept.
     keep
         Whether a round's decision also uses the plays of the rounds before it, which the paper drops.
     seed
@@ -87,7 +88,7 @@ class SequentialHalving(Policy):
     ) -> None:
         k = n_arms_of(bandit)
         rounds = max(math.ceil(math.log2(k)), 1)
-        phases = _Halving(k, checked_budget(budget, k * rounds, k), rounds, keep)
+        phases = _Halving(k, checked_budget(budget, 1, k), rounds, keep)
         super().__init__(bandit, **planned(phases, budget), seed=seed)
 
 
@@ -155,8 +156,10 @@ class _Halving(Phases):
         self._round += 1
         if not self._keep:
             self._plays_before, self._rewards_before = state.plays, state.rewards
-        left = [i for i in np.argsort(state.rank) if self._active[i]]
-        return [state.bandit.arms[i] for _ in range(self._budget // (len(left) * self._rounds)) for i in left]
+        left = [i for i in np.lexsort((state.rank, state.plays)) if self._active[i]]
+        share = self._budget // self._rounds
+        plan = np.resize(left, share - share % len(left) if share >= len(left) else share)
+        return [state.bandit.arms[i] for i in plan]
 
     def eligible(self, n_arms: int) -> NDArray[np.bool_]:
         return self._active
