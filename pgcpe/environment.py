@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -76,6 +77,12 @@ class SimulatedEnvironment:
         self._forced = ForcedCodes(self._order, [self.states[v] for v in self._order])
         self._checked: set[Action] = set()
         self._rng = np.random.default_rng(seed)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SimulatedEnvironment:
+        """Return one that will give the same samples; the tables, which never change, are shared."""
+        twin = copy.copy(self)
+        twin._rng = copy.deepcopy(self._rng, memo)
+        return twin
 
     def perform(self, actions: Sequence[Action]) -> Samples:
         """Perform the actions, each once, and return what was observed, in order."""

@@ -94,6 +94,7 @@ class TableModel(Estimator):
             self._padded[i, : len(ps)] = ps
         rows = self._codes.rows(bandit.canonical)
         self.forced_ = self._codes.table[rows]
+        self._means: Floats | None = None
         self._contract = Contraction(self.parents_, self.cards_, self.forced_, position[bandit.reward])
         return self
 
@@ -102,6 +103,7 @@ class TableModel(Estimator):
         rows = self._codes.rows(samples.actions)
         cards = np.array(self.cards_, dtype=np.int64)
         _count(samples.codes, samples.which, rows, self._codes.table, self._columns, self._padded, cards, *self._flat)
+        self._means = None
         return self
 
     @property
@@ -123,10 +125,12 @@ class TableModel(Estimator):
     def means(self) -> Floats:
         """Return the estimated expected reward of every arm, exactly from the tables."""
         started(self)
-        tables = self.tables()
-        last = len(self.nodes_) - 1
-        tables[last] = tables[last] @ self.bandit_.reward_array
-        return self._contract(tables)
+        if self._means is None:
+            tables = self.tables()
+            last = len(self.nodes_) - 1
+            tables[last] = tables[last] @ self.bandit_.reward_array
+            self._means = self._contract(tables)
+        return self._means.copy()
 
 
 def _modelled(bandit: CausalBandit) -> nx.DiGraph:
