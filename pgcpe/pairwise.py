@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pgcpe.confidence import bernoulli_kl, kt_regret
 
-__all__ = ["challenger_and_share", "pairwise_glr", "transport_costs"]
+__all__ = ["pairwise_glr", "transport_costs"]
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def transport_costs(plays: ArrayLike, rewards: ArrayLike, leader: int, epsilon: 
     array([  inf, 3.855])
     """
     n, x = _counts(plays, rewards)
-    return np.asarray(_pairs(n, x, leader, epsilon)[0])
+    return np.asarray(pairs(n, x, leader, epsilon)[0])
 
 
 def pairwise_glr(plays: ArrayLike, rewards: ArrayLike, leader: int, epsilon: float = 0.0) -> Floats:
@@ -57,21 +57,7 @@ def pairwise_glr(plays: ArrayLike, rewards: ArrayLike, leader: int, epsilon: flo
     Parameters, range and errors are those of `transport_costs`.
     """
     n, x = _counts(plays, rewards)
-    return np.asarray(_pairs(n, x, leader, epsilon)[0] - _regrets(n, x, leader))
-
-
-def challenger_and_share(
-    plays: ArrayLike, rewards: ArrayLike, leader: int, rank: ArrayLike, epsilon: float = 0.0
-) -> tuple[int, float]:
-    """Return the arm of the lowest transport cost and the share of plays that the leader should have of the pair's.
-
-    The share is what the leader's plays contribute to the cost (information-directed selection, You et al. 2023), 1/2
-    where the cost is 0. Ties go to the arm of fewest plays, then of lowest rank.
-    """
-    n, x = _counts(plays, rewards)
-    costs, shares = _pairs(n, x, leader, epsilon)
-    challenger = int(np.lexsort((np.asarray(rank), n, costs))[0])
-    return challenger, float(shares[challenger])
+    return np.asarray(statistics(n, x, leader, epsilon))
 
 
 def _counts(plays: ArrayLike, rewards: ArrayLike) -> tuple[Floats, Floats]:
@@ -82,26 +68,34 @@ def _counts(plays: ArrayLike, rewards: ArrayLike) -> tuple[Floats, Floats]:
 
 
 @njit(cache=True)
-def _regrets(n, x, h):  # type: ignore[no-untyped-def]
-    """Return the sum of the regrets of each arm and of the leader."""
-    regrets = np.zeros(len(n))
+def statistics(n, x, h, epsilon):  # type: ignore[no-untyped-def]
+    """Return `pairwise_glr` for checked arrays."""
+    found = pairs(n, x, h, epsilon)[0]
+    of_leader = kt_regret(x[h], n[h]) if n[h] > 0 else 0.0
     for i in range(len(n)):
         if n[i] > 0:
-            regrets[i] = kt_regret(x[i], n[i])
-    return regrets + regrets[h]
+            found[i] -= kt_regret(min(x[i], n[i]), n[i])
+        found[i] -= of_leader
+    return found
 
 
 @njit(cache=True)
-def _pairs(n, x, h, epsilon):  # type: ignore[no-untyped-def]
-    """Return the transport cost of every arm and the leader's share of it."""
+def pairs(n, x, h, epsilon):  # type: ignore[no-untyped-def]
+    """Return the transport cost of every arm and the leader's share of it, for checked arrays.
+
+    The share, of information-directed selection, is what the leader's plays contribute to the cost; 1/2 where it is 0.
+    """
     costs, shares = np.zeros(len(n)), np.full(len(n), 0.5)
+    p_h = min(x[h] / n[h], 1.0) if n[h] > 0 else 0.0
     for i in range(len(n)):
         if i == h:
             costs[i] = math.inf
-        elif n[i] > 0 and n[h] > 0 and x[h] / n[h] + epsilon > x[i] / n[i]:
-            costs[i], m = _closest(n[h], x[h] / n[h], n[i], x[i] / n[i], epsilon)
-            if costs[i] > 0.0:
-                shares[i] = min(n[h] * bernoulli_kl(x[h] / n[h], m) / costs[i], 1.0)
+        elif n[i] > 0 and n[h] > 0:
+            p = min(x[i] / n[i], 1.0)
+            if p_h + epsilon > p:
+                costs[i], m = _closest(n[h], p_h, n[i], p, epsilon)
+                if costs[i] > 0.0:
+                    shares[i] = min(n[h] * bernoulli_kl(p_h, m) / costs[i], 1.0)
     return costs, shares
 
 

@@ -100,9 +100,9 @@ def test_other_plays_inform_and_do_not_count():
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="budget must be at least 4 plays for 4 arms, but got 3"):
-        SuccessiveRejects(question(), budget=3)
-    with pytest.raises(ValueError, match="budget must be at least 8 plays for 4 arms, but got 7"):
-        SequentialHalving(question(), budget=7)
+    with pytest.raises(ValueError, match="budget must be at least 5 plays for 4 arms, but got 4"):
+        SuccessiveRejects(question(), budget=4)
+    with pytest.raises(ValueError, match="budget must be at least 1 plays for 4 arms, but got 0"):
+        SequentialHalving(question(), budget=0)
     with pytest.raises(TypeError, match="budget must be an integer, but got True"):
         UniformSampling(question(), budget=True)

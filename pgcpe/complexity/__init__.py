@@ -1,7 +1,12 @@
 """Measures of how hard a question is: q_a, thresholds, hardness, bounds, characteristic times."""
 
 from pgcpe.complexity.bounds import bglm_plays, causal_rejects_error, general_plays, parallel_lower_bound
-from pgcpe.complexity.characteristic import characteristic_time, informed_characteristic_time, least_plays
+from pgcpe.complexity.characteristic import (
+    characteristic_time,
+    informed_characteristic_time,
+    least_delta,
+    least_plays,
+)
 from pgcpe.complexity.hardness import (
     fixed_budget_hardness,
     fixed_budget_weights,
@@ -29,6 +34,7 @@ __all__ = [
     "general_plays",
     "hardness",
     "informed_characteristic_time",
+    "least_delta",
     "least_plays",
     "observation_probabilities",
     "observation_threshold",

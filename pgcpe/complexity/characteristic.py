@@ -18,7 +18,7 @@ from pgcpe.contraction import Contraction
 from pgcpe.environment import tables_of
 from pgcpe.samples import ForcedCodes
 
-__all__ = ["characteristic_time", "informed_characteristic_time", "least_plays"]
+__all__ = ["characteristic_time", "informed_characteristic_time", "least_delta", "least_plays"]
 
 Floats = NDArray[np.float64]
 
@@ -32,6 +32,23 @@ def least_plays(time: float, delta: float) -> float:
     265.0
     """
     return float(time * bernoulli_kl(probability("delta", delta), 1.0 - delta))
+
+
+def least_delta(time: float, plays: float) -> float:
+    """Return the delta at which `least_plays` is that many: what so many plays can be asked to guarantee; at most 1/2.
+
+    Examples
+    --------
+    >>> round(least_delta(100.0, 265.0), 3)
+    0.05
+    """
+    if not (time > 0 and plays >= 0):
+        raise ValueError(f"time must be positive and plays at least 0, but got {time} and {plays}")
+    low, high = 0.0, 0.5
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if time * bernoulli_kl(middle, 1.0 - middle) > plays else (low, middle)
+    return high
 
 
 def characteristic_time(rewards: ArrayLike) -> float:

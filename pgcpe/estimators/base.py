@@ -93,7 +93,8 @@ class EmpiricalMeans(Estimator):
     @property
     def means_(self) -> NDArray[np.float64]:
         """The mean reward of each arm's own plays, 1/2 before the first."""
-        return np.where(self.plays_ > 0, self.rewards_ / np.maximum(self.plays_, 1.0), 0.5)
+        means: NDArray[np.float64] = _means(self.plays_, self.rewards_)
+        return means
 
     def start(self, bandit: CausalBandit) -> Self:
         """Forget everything and prepare for the arms of a bandit."""
@@ -103,12 +104,14 @@ class EmpiricalMeans(Estimator):
         self.plays_, self.rewards_ = np.zeros(n), np.zeros(n)
         self._lower, self._upper = np.zeros(n), np.ones(n)
         self._done, self._delta = np.zeros(n), math.nan
+        self._own: tuple[float, NDArray[np.float64], NDArray[np.float64]] | None = None
         return self
 
     def update(self, samples: Samples) -> Self:
         """Count every play of an action whose effect is provably that of an arm."""
         arm = np.array([self.bandit_.index(action) for action in samples.actions], dtype=np.int64)
         _add(arm, samples.which, samples.codes, self.bandit_.reward_array, self.plays_, self.rewards_)
+        self._own = None
         return self
 
     def intervals(self, delta: float) -> Intervals:
@@ -125,8 +128,8 @@ class EmpiricalMeans(Estimator):
         elif self.radius == "kl":
             return kl_intervals(self.plays_, self.rewards_, self._iteration, delta)
         elif self.radius in ("lucb1", "lil"):
-            radius = self._own_radius(delta)
-            self._lower, self._upper = np.maximum(self.means_ - radius, 0.0), np.minimum(self.means_ + radius, 1.0)
+            means, index = self._own_index(delta)
+            self._lower, self._upper = np.maximum(2.0 * means - index, 0.0), np.minimum(index, 1.0)
         else:
             alpha = 2.0 if self.alpha is None else self.alpha
             refresh_paper(self.plays_, self.rewards_, self._done, n_arms / delta, alpha, self._lower, self._upper)
@@ -141,7 +144,7 @@ class EmpiricalMeans(Estimator):
         if self.radius == "kl":
             return self.means_, merged.upper
         if self.radius in ("lucb1", "lil"):
-            return self.means_, self.means_ + self._own_radius(delta)
+            return self._own_index(delta)
         return merged.midpoint, merged.upper
 
     @property
@@ -149,11 +152,16 @@ class EmpiricalMeans(Estimator):
         """The iterations of two plays, counted from K at the end of the first play of every arm."""
         return len(self.plays_) + max(int(self.plays_.sum()) - len(self.plays_), 0) // 2
 
-    def _own_radius(self, delta: float) -> NDArray[np.float64]:
-        alpha = 1.0 if self.alpha is None else self.alpha
-        if self.radius == "lil":
-            return lil_radius(self.plays_, delta, alpha)
-        return lucb1_radius(self.plays_, len(self.plays_), self._iteration, delta, alpha)
+    def _own_index(self, delta: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the means and upper bounds of the published baselines, worked out once for what was told."""
+        if self._own is None or self._own[0] != delta:
+            alpha, means = 1.0 if self.alpha is None else self.alpha, self.means_
+            if self.radius == "lil":
+                radius = lil_radius(self.plays_, delta, alpha)
+            else:
+                radius = lucb1_radius(self.plays_, len(self.plays_), self._iteration, delta, alpha)
+            self._own = delta, means, means + radius
+        return self._own[1], self._own[2]
 
 
 def started(estimator: Estimator) -> None:
@@ -222,6 +230,15 @@ def check_radius(radius: str, alpha: float | None, exact: str, *others: str) -> 
     number = isinstance(alpha, (int, float)) and not isinstance(alpha, bool)
     if alpha is not None and not (number and 0 < alpha < math.inf):
         raise ValueError(f"alpha must be a positive number, but got {alpha!r}")
+
+
+@njit(cache=True)
+def _means(plays, rewards):  # type: ignore[no-untyped-def]
+    means = np.full(len(plays), 0.5)
+    for i in range(len(plays)):
+        if plays[i] > 0:
+            means[i] = rewards[i] / plays[i]
+    return means
 
 
 @njit(cache=True)

@@ -96,7 +96,7 @@ class Policy:
             "exact" if all(e.certificate == "exact" for e in (self._direct, *self._models)) else "heuristic"
         )
         self._rank = np.random.default_rng(seed).permutation(n_arms)
-        self._conflicts = np.zeros(n_arms, dtype=np.bool_)
+        self._conflicts, self._all = np.zeros(n_arms, dtype=np.bool_), np.ones(n_arms, dtype=np.bool_)
         self._told = SamplesBuffer(bandit.coding)
         self._decide()
 
@@ -183,8 +183,9 @@ class Policy:
         """Return what is known, with the two candidates."""
         plays, own = self._direct.plays_.copy(), self._sampling.estimates(self._direct, self._models)
         estimates, index = (own, own) if own is not None else self._direct.ranking(merged, self._share)
-        eligible = self._sampling.eligible(len(plays))
-        leader, challenger = _candidates(estimates, index, plays, self._rank, eligible)
+        eligible = self._sampling.eligible()
+        allowed = self._all if eligible is None else eligible
+        leader, challenger = _candidates(estimates, index, plays, self._rank, allowed)
         return PolicyState(
             self.bandit,
             self.epsilon,

@@ -118,7 +118,7 @@ class _CausalRejects(Phases):
         total = np.maximum(direct.plays_ + seen, 1.0)
         return np.asarray((direct.plays_ * own + seen * observed) / total)
 
-    def eligible(self, n_arms: int) -> NDArray[np.bool_]:
+    def eligible(self) -> NDArray[np.bool_]:
         return self._active
 
 

@@ -101,9 +101,9 @@ class SamplingRule(ABC):
         """Return what the recommended arm is largest in; None leaves it to the direct estimator."""
         return None
 
-    def eligible(self, n_arms: int) -> NDArray[np.bool_]:
-        """Return a boolean array over the arms: which of them may still be recommended, by default all."""
-        return np.ones(n_arms, dtype=np.bool_)
+    def eligible(self) -> NDArray[np.bool_] | None:
+        """Return a boolean array over the arms: which of them may still be recommended; None for all."""
+        return None
 
 
 class StoppingRule(Protocol):

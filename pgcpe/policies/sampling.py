@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pgcpe.actions import Action
 from pgcpe.estimators.base import EmpiricalMeans, Estimator
-from pgcpe.pairwise import challenger_and_share
+from pgcpe.pairwise import pairs
 from pgcpe.policies.rules import PolicyState, SamplingRule
 
 __all__ = ["EachOnce", "HighestIndex", "ObserveAndTwoCandidates", "TopTwo", "TwoCandidates"]
@@ -71,9 +71,10 @@ class TopTwo(SamplingRule):
         arms, h = state.bandit.arms, state.leader
         if state.challenger < 0:
             return [arms[h]]
-        challenger, share = challenger_and_share(state.plays, state.rewards, h, state.rank, state.epsilon)
+        costs, shares = pairs(state.plays, state.rewards, h, state.epsilon)
+        challenger = np.lexsort((state.rank, state.plays, costs))[0]
         point = (state.rank[0] / len(arms) + GOLDEN * state.plays.sum()) % 1.0
-        return [arms[h if point < share else challenger]]
+        return [arms[h if point < shares[challenger] else challenger]]
 
     def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64]:
         """Return the means of the arms' own plays."""

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from pgcpe.confidence import probability
-from pgcpe.pairwise import pairwise_glr
+from pgcpe.pairwise import statistics
 from pgcpe.policies.rules import PolicyState, Verdict
 
 __all__ = ["MostPlayed", "PairwiseGLR", "SeparatedIntervals"]
@@ -78,10 +78,10 @@ class PairwiseGLR:
             return Verdict(True, "all candidates have provably the same effect", "exact")
         h, arms = state.leader, state.bandit.arms
         threshold = math.log((len(arms) - 1) / self._delta)
-        statistics = pairwise_glr(state.plays, state.rewards, h, state.epsilon)
-        nearest = int(statistics.argmin())
-        if not statistics[nearest] >= threshold:
+        evidence = statistics(state.plays, state.rewards, h, state.epsilon)
+        nearest = int(evidence.argmin())
+        if not evidence[nearest] >= threshold:
             return NOT_YET
         within = f" by more than epsilon = {state.epsilon:g}" if state.epsilon > 0 else ""
         reason = f"no arm is better than {arms[h]}{within}: of all others {arms[nearest]} is told from it least, by "
-        return Verdict(True, f"{reason}{statistics[nearest]:.2f} of {threshold:.2f} nats", "exact")
+        return Verdict(True, f"{reason}{evidence[nearest]:.2f} of {threshold:.2f} nats", "exact")

@@ -132,7 +132,7 @@ class _Rejects(Phases):
         left = [i for i in np.argsort(state.rank) if self._active[i]]
         return [state.bandit.arms[i] for _ in range(self._each[self._phase - 1]) for i in left]
 
-    def eligible(self, n_arms: int) -> NDArray[np.bool_]:
+    def eligible(self) -> NDArray[np.bool_]:
         return self._active
 
 
@@ -161,5 +161,5 @@ class _Halving(Phases):
         plan = np.resize(left, share - share % len(left) if share >= len(left) else share)
         return [state.bandit.arms[i] for i in plan]
 
-    def eligible(self, n_arms: int) -> NDArray[np.bool_]:
+    def eligible(self) -> NDArray[np.bool_]:
         return self._active

@@ -28,7 +28,7 @@ class ParallelBandit(Policy):
 
     T/2 plays of ``do()`` estimate q_a = P(X_i = x) and the mean of every ``do(X_i=x)``. The arms with q_a at most 1/m,
     m the observation threshold of the estimated q, share the other half of the budget; their means are those of their
-    own plays, those of all others stay what was observed.
+    own plays, those of all others stay what was observed. Where no arm is so rare, observation goes on.
 
     Guarantee, fixed budget: a simple regret of order ``sqrt(m/T log(N T/m))``. Left out: their Algorithm 2 for general
     graphs, which has to know all distributions but that of the reward.
@@ -118,8 +118,10 @@ class _ObserveThenPlay(Phases):
         least = 1.0 / observation_threshold(q)
         self._hard = q <= least if self._at_threshold else q < least
         hard = np.flatnonzero(self._hard)
+        if len(hard) == 0:
+            return [NULL] * (self._budget // 2)
         order = hard[np.argsort(state.rank[hard])]
-        return [state.bandit.arms[i] for i in np.resize(order, self._budget // 2)] if len(hard) else None
+        return [state.bandit.arms[i] for i in np.resize(order, self._budget // 2)]
 
     def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64]:
         observed, seen = cast(AdmissibleSequence, models[0]).plug_in()
