@@ -1,4 +1,4 @@
-"""The command line: ``pgcpe run``, ``pgcpe arms``, ``pgcpe identify``."""
+"""The command line: ``pgcpe run``, ``pgcpe plan``, ``pgcpe arms``, ``pgcpe identify``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ import pandas as pd
 
 from pgcpe.actions import Action, interventions
 from pgcpe.bandit import CausalBandit
-from pgcpe.complexity import observation_probabilities
-from pgcpe.environment import SimulatedEnvironment
+from pgcpe.complexity import hard_arms, observation_probabilities
+from pgcpe.environment import SimulatedEnvironment, expected_rewards
 from pgcpe.estimators import AdmissibleSequence, EmpiricalMeans
+from pgcpe.experiments import STOPPING_POLICIES
+from pgcpe.experiments import plan as plan_study
 from pgcpe.explanation import Explanation, explain
 from pgcpe.identification import equal_effect
 from pgcpe.networks import find_state, load_network, shipped_networks, states_of
@@ -79,10 +81,44 @@ def run(arguments: argparse.Namespace) -> int:
     return NOT_CERTIFIED if result.certificate is None else CERTIFIED
 
 
+def plan(arguments: argparse.Namespace) -> int:
+    """Simulate studies on a network, a guess of the truth, and print how many plays they take."""
+    guess, bandit = _question(arguments)
+    table = plan_study(
+        bandit,
+        guess,
+        policies={name: STOPPING_POLICIES[name] for name in arguments.policy or STOPPING_POLICIES},
+        epsilon=arguments.epsilon,
+        delta=arguments.delta,
+        runs=arguments.runs,
+        budget=arguments.budget,
+        seed=arguments.seed,
+    )
+    if arguments.json:
+        print(table.to_json(orient="records", indent=2))
+        return CERTIFIED
+    best = table.iloc[0]
+    print(
+        f"{bandit}, epsilon = {arguments.epsilon:g}, delta = {arguments.delta:g}, {arguments.runs} simulated studies\n"
+    )
+    print(table.to_string(index=False, float_format="{:,.4g}".format, formatters={"wrong": "{:.2f}".format}))
+    more = "more than " if best.plays >= arguments.budget else "about "
+    print(
+        f"\nIf the truth is like {arguments.network}, {best.policy} takes {more}{best.plays:,.0f} plays, "
+        f"in eight of ten studies between {best.plays_low:,.0f} and {best.plays_high:,.0f}."
+    )
+    if (table.stopped < 1).any():
+        print(f"stopped: the share that came to an end within {arguments.budget:,} plays; the others count as that.")
+    return CERTIFIED
+
+
 def arms(arguments: argparse.Namespace) -> int:
-    """Print every arm: what it was merged with, and whether it can be estimated from observation."""
+    """Print every arm: whether observation is enough for it, how it is estimated, and what it was merged with."""
     network, bandit = _question(arguments)
     q = observation_probabilities(network, bandit)
+    hard = [False] * len(q)
+    if len(q) > 1:
+        hard = hard_arms(q, expected_rewards(network, bandit), arguments.epsilon).tolist()
     reasons = {
         action.variables: explain(bandit.graph, action, bandit.reward, states=bandit.states)
         for action in bandit.canonical
@@ -95,8 +131,11 @@ def arms(arguments: argparse.Namespace) -> int:
                 "estimable": sequence is not None,
                 "why": reasons[action.variables].words,
                 "q_a": float(q_a),
+                "hard": is_hard,
             }
-            for arm, action, sequence, q_a in zip(bandit.arms, bandit.canonical, bandit.sequences, q, strict=True)
+            for arm, action, sequence, q_a, is_hard in zip(
+                bandit.arms, bandit.canonical, bandit.sequences, q, hard, strict=True
+            )
         ]
         print(json.dumps(rows, indent=2))
         return CERTIFIED
@@ -104,12 +143,17 @@ def arms(arguments: argparse.Namespace) -> int:
         {
             "arm": map(str, bandit.arms),
             "q_a": q.to_numpy(),
+            "by observation": ["hard" if is_hard else "easy" for is_hard in hard],
             "from observation": [_short(reasons[action.variables]) for action in bandit.canonical],
             "equal to": [equal_arms(bandit, arm, 2) for arm in bandit.arms],
         }
     )
     print(f"{bandit}\n\n{table.to_string(index=False, float_format='{:.4g}'.format)}")
-    print("\nq_a: how likely passive observation meets the arm in its rarest cell; 0 where it tells nothing of it.")
+    print(
+        "\nq_a: how likely passive observation meets the arm in its rarest cell; 0 where it tells nothing of it."
+        f"\nhard: for its gap to the best, at epsilon = {arguments.epsilon:g}, observed so seldom that it has to be "
+        f"played: {sum(hard)} of {len(hard)} arms, if the truth is like {arguments.network}."
+    )
     return CERTIFIED
 
 
@@ -241,15 +285,28 @@ def _parser() -> argparse.ArgumentParser:
     question.add_argument("--variables", metavar="A,B", help="the variables that may be set (default: all)")
     question.add_argument("--values", metavar="yes,no", help="the states they may be set to (default: all)")
 
-    command = commands.add_parser("run", parents=[network, question], help="simulate a study until it stops")
-    command.add_argument("--epsilon", type=float, default=0.05, help="tolerance (default %(default)s)")
-    command.add_argument("--delta", type=float, default=0.05, help="error probability (default %(default)s)")
+    question.add_argument("--epsilon", type=float, default=0.05, help="tolerance (default %(default)s)")
+    level = argparse.ArgumentParser(add_help=False)
+    level.add_argument("--delta", type=float, default=0.05, help="error probability (default %(default)s)")
+
+    command = commands.add_parser("run", parents=[network, question, level], help="simulate a study until it stops")
     command.add_argument("--policy", choices=sorted(POLICIES), default="ccpe", help="default %(default)s")
     command.add_argument("--seed", type=int, default=0, help="of the environment and of ties (default %(default)s)")
     command.add_argument("--budget", type=int, help="the most plays (default: no limit)")
     command.add_argument("--rows", type=int, default=10, help="arms to print (default %(default)s)")
     command.add_argument("--plot", metavar="FILE", help="draw the intervals to a PNG, SVG or PDF file")
     command.set_defaults(command=run)
+
+    command = commands.add_parser(
+        "plan", parents=[network, question, level], help="say how many plays a study would take, NETWORK being a guess"
+    )
+    command.add_argument(
+        "--policy", choices=list(STOPPING_POLICIES), action="append", help="may be repeated (default: all)"
+    )
+    command.add_argument("--runs", type=int, default=20, help="simulated studies of each (default %(default)s)")
+    command.add_argument("--budget", type=int, default=20_000, help="plays to break off after (default %(default)s)")
+    command.add_argument("--seed", type=int, default=0, help="the first of the seeds (default %(default)s)")
+    command.set_defaults(command=plan)
 
     command = commands.add_parser("arms", parents=[network, question], help="list the arms and what is known of them")
     command.set_defaults(command=arms)

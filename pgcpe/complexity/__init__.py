@@ -12,6 +12,7 @@ from pgcpe.complexity.hardness import (
     fixed_budget_weights,
     gap_dependent_threshold,
     gaps,
+    hard_arms,
     hardness,
     observation_threshold,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "gap_dependent_threshold",
     "gaps",
     "general_plays",
+    "hard_arms",
     "hardness",
     "informed_characteristic_time",
     "least_delta",

@@ -10,6 +10,7 @@ __all__ = [
     "fixed_budget_weights",
     "gap_dependent_threshold",
     "gaps",
+    "hard_arms",
     "hardness",
     "log_bar",
     "observation_threshold",
@@ -72,11 +73,31 @@ def gap_dependent_threshold(q: ArrayLike, rewards: ArrayLike, epsilon: float = 0
     >>> observation_threshold(q), gap_dependent_threshold(q, rewards)
     (8, 2)
     """
-    worth = np.asarray(q, dtype=np.float64) * np.maximum(gaps(rewards), epsilon / 2.0) ** 2
     sums = hardness(q, rewards, epsilon)
-    hard = 1.0 - 1e-12  # an arm with worth = 1/H_t, such as the hardest at t = 1 with q = 1, is not hard
+    return next(
+        (t for t in range(1, len(sums)) if np.count_nonzero(_below(q, rewards, epsilon, sums[t - 1])) <= t), len(sums)
+    )
+
+
+def hard_arms(q: ArrayLike, rewards: ArrayLike, epsilon: float = 0.0) -> NDArray[np.bool_]:
+    """Return which arms are hard (section 3): so seldom observed, for their gap, that they have to be played.
+
+    They have ``q_a max(Delta_a, epsilon/2)^2 < 1/H_m`` at the gap-dependent threshold m, which counts them.
+
+    Examples
+    --------
+    >>> hard_arms([1.0, 0.01, 0.5], [0.4, 0.6, 0.5]).tolist()
+    [False, True, False]
+    """
+    return _below(q, rewards, epsilon, hardness(q, rewards, epsilon)[gap_dependent_threshold(q, rewards, epsilon) - 1])
+
+
+def _below(q: ArrayLike, rewards: ArrayLike, epsilon: float, total: float) -> NDArray[np.bool_]:
+    """Return where ``q_a max(Delta_a, epsilon/2)^2`` is below 1 over a sum of hardness."""
+    worth = np.asarray(q, dtype=np.float64) * np.maximum(gaps(rewards), epsilon / 2.0) ** 2
     with np.errstate(invalid="ignore"):  # 0 times infinity: best arms that are equal
-        return next((t for t in range(1, len(worth)) if np.count_nonzero(worth * sums[t - 1] < hard) <= t), len(worth))
+        # an arm with worth = 1/H_t, such as the hardest at t = 1 with q = 1, is not hard
+        return np.asarray(worth * total < 1.0 - 1e-12)
 
 
 def fixed_budget_weights(n_arms: int, threshold: int) -> Floats:
