@@ -1,18 +1,34 @@
 """Measures of hardness: the paper's facts, brute force, and figures computed independently."""
 
+import math
+
 import numpy as np
 import pytest
 
+from pgcpe import CausalBandit, SimulatedEnvironment, do, expected_rewards, interventions, load_network
 from pgcpe.complexity import (
+    bglm_plays,
+    causal_rejects_error,
     characteristic_time,
+    estimated_observation_probabilities,
     fixed_budget_hardness,
     fixed_budget_weights,
     gap_dependent_threshold,
     gaps,
+    general_plays,
+    hard_arms,
     hardness,
+    informed_characteristic_time,
+    least_delta,
+    least_plays,
+    observation_probabilities,
     observation_threshold,
     parallel_lower_bound,
 )
+from pgcpe.complexity.characteristic import _informations, _parents_of_reward
+from pgcpe.complexity.hardness import log_bar
+from pgcpe.paper import experiment_2
+from pgcpe.paper import parallel as parallel_graph
 
 
 def random_question(rng):
@@ -161,3 +177,114 @@ def test_errors():
         characteristic_time([0.5, 0.5])
     with pytest.raises(ValueError, match="must lie inside"):
         characteristic_time([0.0, 0.5])
+
+
+def test_the_threshold_counts_the_hard_arms():
+    rng = np.random.default_rng(5)
+    for _ in range(500):
+        q, rewards, epsilon = random_question(rng)
+        m = gap_dependent_threshold(q, rewards, epsilon)
+        hard = hard_arms(q, rewards, epsilon)
+        assert hard.sum() <= m
+        total = hardness(q, rewards, epsilon)[m - 1]
+        if m < len(q) and np.isfinite(total):
+            worth = q * np.maximum(gaps(rewards), epsilon / 2) ** 2
+            assert worth[hard].max(initial=0) < 1 / total
+            assert worth[~hard].min(initial=np.inf) >= 1 / total * (1 - 1e-9)
+
+
+def test_estimated_q_is_that_of_the_network_of_the_rows():
+    """50,000 rows: each share is within .012, five standard errors of the largest."""
+    network = load_network("asia")
+    arms = interventions(network, reward="dysp", max_size=2)
+    bandit = CausalBandit(network, reward="dysp", reward_values={"yes": 0, "no": 1}, arms=arms)
+    data = SimulatedEnvironment(network, seed=0).sample(do(), 50_000)
+    exact = observation_probabilities(network, bandit, progress=False)
+    estimated = estimated_observation_probabilities(bandit, data.to_frame())
+    assert np.abs(estimated - exact).max() < 0.012
+    assert (estimated.index == exact.index).all()
+    assert estimated[do()] == 1
+    intervened = SimulatedEnvironment(network, seed=1).sample(do(smoke="yes"), 500).to_frame()
+    with pytest.raises(ValueError, match="no passive observation"):
+        estimated_observation_probabilities(bandit, intervened)
+
+
+def test_q_is_nought_without_a_sequence():
+    network = load_network("asia", latents=["smoke"])
+    bandit = CausalBandit(
+        network, reward="dysp", reward_values={"yes": 0, "no": 1}, arms=[do(lung="yes"), do(bronc="no")]
+    )
+    rows = SimulatedEnvironment(network, seed=0).sample(do(), 200).to_frame()
+    assert [s is None for s in bandit.sequences] == [not q for q in estimated_observation_probabilities(bandit, rows)]
+
+
+NUMERICS = [
+    ([0.5] * 6, 231.3),
+    ([0.5] * 3 + [0.05] * 3, 820.1),
+    ([0.05] + [0.5] * 5, 68.7),
+    ([0.05] * 6, 193.8),
+]
+"""Certified lower bounds on T*, worked out elsewhere by 250 cutting planes."""
+
+
+@pytest.mark.parametrize(("q", "time"), NUMERICS)
+def test_the_informed_characteristic_time(q, time):
+    instance = parallel_graph(q, (0.25, 0.12, 0.1, 0.08, 0.05, 0.02), 0.2)
+    assert informed_characteristic_time(instance.network, instance.bandit) == pytest.approx(time, rel=0.005)
+    without = characteristic_time(expected_rewards(instance.network, instance.bandit, progress=False))
+    assert informed_characteristic_time(instance.network, instance.bandit) < without
+
+
+def test_no_allocation_beats_the_informed_characteristic_time():
+    """V(w) at random allocations is never above 1/T*; each V_l is at most the information of any feasible r'."""
+    instance = experiment_2(1)
+    likely, of_arms, r = _parents_of_reward(instance.network, instance.bandit)
+    best = int((of_arms @ r).argmax())
+    contrast = np.delete(of_arms, best, axis=0) - of_arms[best]
+    largest = 1 / informed_characteristic_time(instance.network, instance.bandit)
+    rng = np.random.default_rng(0)
+    for w in rng.dirichlet(np.full(len(likely), 0.2), size=30):
+        w = 0.99 * w + 0.01 / len(w)
+        information, gradients = _informations(w, likely, r, contrast)
+        assert information.min() <= largest * (1 + 1e-9)
+        assert gradients @ w == pytest.approx(information)
+
+
+def test_side_information_errors():
+    network = load_network("asia")
+    bandit = CausalBandit(
+        network, reward="dysp", reward_values={"yes": 0.5, "no": 1}, arms=[do(bronc="yes"), do(bronc="no")]
+    )
+    with pytest.raises(ValueError, match="worth 0 or 1"):
+        informed_characteristic_time(network, bandit)
+    tie = parallel_graph([0.5, 0.5], [0.2, 0.2], 0.1)
+    with pytest.raises(ValueError, match="best arm must be unique"):
+        informed_characteristic_time(tie.network, tie.bandit)
+
+
+def test_least_plays_and_least_delta_undo_each_other():
+    for delta in (0.001, 0.05, 0.3):
+        assert least_delta(50.0, least_plays(50.0, delta)) == pytest.approx(delta)
+    assert least_delta(50.0, 0.0) == pytest.approx(0.5)
+    with pytest.raises(ValueError, match="must be positive"):
+        least_delta(0.0, 5)
+
+
+def test_the_bounds_of_the_theorems_solve_their_equations():
+    q, rewards, k = [1.0, 0.3, 0.2, 0.1], [0.3, 0.7, 0.5, 0.4], 4
+    h = hardness(q, rewards)[gap_dependent_threshold(q, rewards) - 1]
+    t = general_plays(q, rewards, 0.05, n_treatments=2) / 3
+    assert t == pytest.approx(2112 * h * math.log(20 * 2 * k * h * math.log(2 * t) / 0.01))
+    t = bglm_plays(q, rewards, 0.06, n_nodes=9, slope_ratio=2.0, eta=0.5) / 3
+    first = 1152 * 4 / 0.5 * h * math.log(27 * t**2 / 0.02)
+    assert t == pytest.approx(first + 64 * h * math.log(k * math.log(2 * t) / 0.02))
+    assert general_plays(q, rewards, 0.05, epsilon=0.4) < general_plays(q, rewards, 0.05)
+
+
+def test_the_bound_on_causal_successive_rejects():
+    q, rewards = [1.0, 0.5, 0.5, 0.5], [0.1, 0.9, 0.3, 0.2]
+    exponent = (1e6 / 2 - 4) / (256 * log_bar(4) * fixed_budget_hardness(q, rewards))
+    assert causal_rejects_error(q, rewards, 1_000_000) == pytest.approx(
+        64 * math.exp(-exponent) + 24 * math.exp(-1e6 / 48), rel=1e-9
+    )
+    assert causal_rejects_error(q, rewards, 100) == 1.0
