@@ -93,3 +93,13 @@ def test_errors():
     bandit = CausalBandit(hidden, reward="Y", arms=interventions(hidden, reward="Y", size=1))
     with pytest.raises(ValueError, match="U is hidden"):
         PropagatingInference(bandit, budget=10)
+
+
+def test_a_treatment_without_effect_still_sets_its_node():
+    """do(A=0, B=b) is worth do(B=b), and yet shows nothing of A: such an arm is no choice for the row of A."""
+    arms = [do(A=0, B=0), do(A=0, B=1), do(A=1)]
+    bandit = question(arms=arms).recording(["A", "B"])
+    model = TableModel(0).start(bandit)
+    assert cell_probabilities(model, 0).tolist() == [[0], [0], [0]]
+    policy = PropagatingInference(question(arms=[*arms, do(B=0)], merge_equal=False), budget=30, seed=0)
+    assert set(policy.ask()) == {do(B=0)}

@@ -92,7 +92,7 @@ class TableModel(Estimator):
         self._padded = np.full((len(self.nodes_), width), -1, dtype=np.int64)
         for i, ps in enumerate(self.parents_):
             self._padded[i, : len(ps)] = ps
-        rows = self._codes.rows(bandit.canonical)
+        rows = self._codes.rows(bandit.arms)  # as they are played: a treatment without effect still sets its node
         self.forced_ = self._codes.table[rows]
         self._means: Floats | None = None
         self._contract = Contraction(self.parents_, self.cards_, self.forced_, position[bandit.reward])
