@@ -9,11 +9,10 @@ without merging of equal arms, "50 iterations" one in which the model is fitted 
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+import frame
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
@@ -85,25 +84,13 @@ def markdown(rows: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--rows", type=Path, help="write the rows to this CSV file")
-    parser.add_argument("--redraw", type=Path, help="print the table of the rows in this CSV file")
-    parser.add_argument("--markdown", action="store_true", help="print the table of the README")
-    arguments = parser.parse_args()
-    if arguments.redraw:
-        rows = pd.read_csv(arguments.redraw)
-    else:
-        tens = [list(range(start, min(start + 10, arguments.runs))) for start in range(0, arguments.runs, 10)]
-        jobs = [delayed(run)(name, seeds) for name in POLICIES for seeds in tens]
-        done = Parallel(n_jobs=arguments.jobs, return_as="generator")(jobs)
-        rows = pd.DataFrame([row for some in tqdm(done, total=len(jobs), unit=" tens") for row in some])
-        if arguments.rows:
-            rows.to_csv(arguments.rows, index=False)
-    print(markdown(rows) if arguments.markdown else table(rows).to_string(index=False, float_format="{:.3f}".format))
+def study(runs: int, jobs: int) -> pd.DataFrame:
+    """Return the rows of all policies."""
+    tens = [list(range(start, min(start + 10, runs))) for start in range(0, runs, 10)]
+    work = [delayed(run)(name, seeds) for name in POLICIES for seeds in tens]
+    done = Parallel(n_jobs=jobs, return_as="generator")(work)
+    return pd.DataFrame([row for some in tqdm(done, total=len(work), unit=" tens") for row in some])
 
 
 if __name__ == "__main__":
-    main()
+    frame.main(__doc__, study=study, table=table, markdown=markdown, runs=1000)

@@ -8,11 +8,11 @@ the environment and for ties; a run that does not stop within the budget is coun
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import frame
 import pandas as pd
 from joblib import Parallel, delayed
 from tqdm.auto import tqdm
@@ -32,6 +32,7 @@ from pgcpe import (
 )
 
 DATA = Path(__file__).parent.parent / "data"
+DELTA, BUDGET = 0.05, 1_000_000
 
 NEAR_TIE = """network near_tie { }
 variable A { type discrete [ 2 ] { 0, 1 }; }
@@ -149,36 +150,17 @@ def markdown(rows: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--delta", type=float, default=0.05)
-    parser.add_argument("--budget", type=int, default=1_000_000)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--rows", type=Path, help="write the rows to this CSV file")
-    parser.add_argument("--redraw", type=Path, help="print the table of the rows in this CSV file")
-    parser.add_argument("--markdown", action="store_true", help="print the table of the README")
-    arguments = parser.parse_args()
-    if arguments.redraw:
-        rows = pd.read_csv(arguments.redraw)
-    else:
-        jobs = [
-            delayed(run)(instance, policy, list(seeds), arguments.delta, arguments.budget)
-            for instance in INSTANCES
-            for policy in POLICIES
-            for seeds in chunks(range(arguments.runs), 10)
-        ]
-        done = Parallel(n_jobs=arguments.jobs, return_as="generator")(jobs)
-        rows = pd.DataFrame([row for some in tqdm(done, total=len(jobs), unit=" tens") for row in some])
-        if arguments.rows:
-            rows.to_csv(arguments.rows, index=False)
-    print(markdown(rows) if arguments.markdown else table(rows).to_string(index=False, float_format="{:.3f}".format))
-
-
-def chunks(numbers: range, size: int) -> Iterator[range]:
-    for start in range(0, len(numbers), size):
-        yield numbers[start : start + size]
+def study(runs: int, jobs: int) -> pd.DataFrame:
+    """Return the rows of all instances and policies."""
+    work = [
+        delayed(run)(instance, policy, list(range(start, min(start + 10, runs))), DELTA, BUDGET)
+        for instance in INSTANCES
+        for policy in POLICIES
+        for start in range(0, runs, 10)
+    ]
+    done = Parallel(n_jobs=jobs, return_as="generator")(work)
+    return pd.DataFrame([row for some in tqdm(done, total=len(work), unit=" tens") for row in some])
 
 
 if __name__ == "__main__":
-    main()
+    frame.main(__doc__, study=study, table=table, markdown=markdown, runs=200)

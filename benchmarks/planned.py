@@ -3,8 +3,7 @@
     python benchmarks/planned.py --runs 50 --rows data/results/planned.csv
 
 The rough guess has every row of every table drawn anew from a Dirichlet distribution about the true one, as uncertain
-as after 100 observations of that row. Plans are made of 20 simulated studies; the studies that then happen have seeds of
-their own.
+as after 100 observations of that row. Plans are made of 20 simulated studies; those that then happen have other seeds.
 """
 
 from __future__ import annotations

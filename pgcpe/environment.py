@@ -200,6 +200,8 @@ def expected_rewards(network: Any, bandit: CausalBandit, *, progress: bool | Non
         Indexed by the arms: ``rewards[do(X=1)]``.
     """
     network = _sound(network)
+    if missing := sorted({bandit.reward}.union(*bandit.canonical) - set(network)):
+        raise ValueError(f"the network must have the variables of the bandit, but lacks {', '.join(missing)}")
     sets: dict[tuple[str, ...], list[int]] = {}
     for i, action in enumerate(bandit.canonical):
         sets.setdefault(action.variables, []).append(i)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import json
+import sys
 from pathlib import Path
 
 import networkx as nx
@@ -13,6 +15,15 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
 CASES = Path(__file__).parent / "cases"
+ROOT = Path(__file__).parent.parent
+
+
+def benchmark(name: str):
+    """A script of the folder benchmarks, as a module."""
+    folder = str(ROOT / "benchmarks")
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return importlib.import_module(name)
 
 
 def case(name: str) -> dict:

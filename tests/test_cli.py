@@ -70,6 +70,30 @@ def test_arms(capsys):
     assert arms[()]["equal_to"] == [{"Xray": "positive"}, {"Xray": "negative"}]
     assert arms[(("Smoker", "True"),)]["q_a"] == pytest.approx(0.3)
     assert all(entry["estimable"] for entry in arms.values())
+    assert arms[(("Smoker", "True"),)]["hard"] is True
+    assert arms[()]["hard"] is False
+
+
+def test_arms_says_which_are_hard(capsys):
+    code, out, _ = call(capsys, "arms", "cancer", "--reward", "Dyspnoea=False")
+    assert code == 0
+    assert "played: 2 of 7 arms, if the truth is like cancer" in out
+
+
+def test_plan(capsys):
+    question = ["plan", "asia", "--reward", "dysp=no", "--epsilon", "0.2", "--runs", "4"]
+    code, out, _ = call(capsys, *question, "--policy", "LUCB", "--policy", "top-two")
+    assert code == 0
+    assert "If the truth is like asia" in out
+    assert "CCPE" not in out
+    code, out, _ = call(capsys, *question, "--policy", "LUCB", "--json")
+    (row,) = json.loads(out)
+    assert row["policy"] == "LUCB"
+    assert row["plays_low"] <= row["plays"] <= row["plays_high"]
+    assert row["stopped"] == 1
+    code, out, _ = call(capsys, *question, "--policy", "LUCB", "--budget", "20")
+    assert "more than 20 plays" in out
+    assert "within 20 plays" in out
 
 
 def test_identify(capsys):
@@ -102,6 +126,8 @@ def test_identify(capsys):
         (["run", "asia", "--reward", "dysp=no", "--budget", "3", "--plot", "/nowhere/x.png"], "existing folder"),
         (["run", "asia", "--reward", "dysp=no", "--budget", "3", "--plot", "x.xyz"], "--plot must name a .png"),
         (["run", "tests/cases/bif/bad_sum.bif", "--reward", "Y=good"], "sums to 1.2"),
+        (["plan", "asia", "--reward", "dysp=no", "--runs", "0"], "there must be policies, seeds"),
+        (["plan", "asia", "--reward", "dysp=no", "--delta", "0"], "delta must be between 0 and 1"),
         (["arms", "asia", "--reward", "dysp=no", "--max-size", "99"], "size must be between"),
         (["arms", "tests/cases/bif/missing_table.bif", "--reward", "Y=good"], "Y has no table"),
         (["identify", "asia", "--reward", "dysp", "--do", "nose=yes"], "no variable of asia"),

@@ -1,18 +1,12 @@
 """The committed study of wrong answers: redrawn from its rows, and held to its bound; a small one is run anew."""
 
-import importlib.util
-from pathlib import Path
-
 import pandas as pd
 import pytest
+from helpers import ROOT, benchmark
 from scipy import stats
 
-ROOT = Path(__file__).parent.parent
-spec = importlib.util.spec_from_file_location("guarantee", ROOT / "benchmarks" / "guarantee.py")
-guarantee = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(guarantee)
-
-ROWS = pd.read_csv(ROOT / "data" / "results" / "guarantee.csv", keep_default_na=False)
+guarantee = benchmark("guarantee")
+ROWS = guarantee.frame.read(ROOT / "data" / "results" / "guarantee.csv")
 
 
 def test_the_readme_shows_the_rows():
