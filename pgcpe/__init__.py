@@ -5,6 +5,7 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals
 from pgcpe.environment import Environment, SimulatedEnvironment, expected_reward, expected_rewards
 from pgcpe.estimators import BGLM, AdmissibleSequence, EmpiricalMeans, Estimate, Estimator, TableModel
+from pgcpe.experiments import plan, repeat
 from pgcpe.explanation import explain
 from pgcpe.identification import admissible_sequence, equal_effect, is_admissible_sequence
 from pgcpe.networks import load_network, shipped_networks
@@ -62,6 +63,8 @@ __all__ = [
     "interventions",
     "is_admissible_sequence",
     "load_network",
+    "plan",
+    "repeat",
     "shipped_networks",
 ]
 
