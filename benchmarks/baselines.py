@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import frame
 import numpy as np
 import pandas as pd
+from makers import FIXED_BUDGET, shipped
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
@@ -29,21 +30,13 @@ from pgcpe import (
     LUCB,
     AdmissibleSequence,
     CausalBandit,
-    CausalSuccessiveRejects,
     EmpiricalMeans,
     LilUCB,
-    ParallelBandit,
     Policy,
-    PropagatingInference,
-    SequentialHalving,
     SimulatedEnvironment,
-    SuccessiveRejects,
     TopTwo,
-    TwoPhase,
-    UniformSampling,
     expected_rewards,
     interventions,
-    load_network,
 )
 from pgcpe.complexity import characteristic_time, informed_characteristic_time, least_delta, least_plays
 from pgcpe.experiments import repeat
@@ -96,9 +89,7 @@ def informed(network: Any, bandit: CausalBandit) -> Question:
 
 def hidden() -> Question:
     """Two visits of a patient, with hidden frailty and adherence: which value of one variable does most harm."""
-    network = load_network(DATA / "two_visits.bif", latents=["frailty", "adherence"])
-    arms = interventions(network, reward="recovered", size=1)
-    return informed(network, CausalBandit(network, reward="recovered", reward_values={"yes": 0, "no": 1}, arms=arms))
+    return informed(*shipped(str(DATA / "two_visits.bif"), "recovered", "no", ("frailty", "adherence"), size=1))
 
 
 INSTANCES: dict[str, Callable[[], Question]] = {
@@ -121,25 +112,7 @@ STOPPING: dict[str, Callable[..., Policy]] = {
 
 BUDGETED: dict[str, Callable[..., Policy]] = {
     "LUCB1": lambda bandit, rng: LUCB(bandit, radius="lucb1", seed=rng, **FIXED),
-    "uniform": lambda bandit, rng, budget: UniformSampling(bandit, budget=budget, seed=rng),
-    "Successive Rejects": lambda bandit, rng, budget: SuccessiveRejects(bandit, budget=budget, seed=rng),
-    "Sequential Halving": lambda bandit, rng, budget: SequentialHalving(bandit, budget=budget, seed=rng),
-    "Sequential Halving, kept": lambda bandit, rng, budget: SequentialHalving(
-        bandit, budget=budget, keep=True, seed=rng
-    ),
-    "Causal SR, larger": lambda bandit, rng, budget: CausalSuccessiveRejects(bandit, budget=budget, seed=rng),
-    "Causal SR, counts": lambda bandit, rng, budget: CausalSuccessiveRejects(
-        bandit, budget=budget, merge="counts", seed=rng
-    ),
-    "Causal SR, variance": lambda bandit, rng, budget: CausalSuccessiveRejects(
-        bandit, budget=budget, merge="variance", seed=rng
-    ),
-    "parallel bandit": lambda bandit, rng, budget: ParallelBandit(bandit, budget=budget, seed=rng),
-    "two-phase": lambda bandit, rng, budget: TwoPhase(bandit, budget=budget, seed=rng),
-    "Propagating-Inference, 1/C": lambda bandit, rng, budget: PropagatingInference(bandit, budget=budget, seed=rng),
-    "Propagating-Inference, optimised": lambda bandit, rng, budget: PropagatingInference(
-        bandit, budget=budget, eta="optimised", seed=rng
-    ),
+    **FIXED_BUDGET,
 }
 
 NOT_FOR = {

@@ -14,21 +14,17 @@ from typing import Any
 import frame
 import numpy as np
 import pandas as pd
+from makers import FIXED_BUDGET
 
 from pgcpe import (
     CCPE,
     LUCB,
     AdmissibleSequence,
     CausalBandit,
-    CausalSuccessiveRejects,
     EmpiricalMeans,
     LilUCB,
     Policy,
-    PropagatingInference,
-    SequentialHalving,
     SimulatedEnvironment,
-    SuccessiveRejects,
-    UniformSampling,
 )
 from pgcpe.experiments import repeat, summarise
 from pgcpe.paper import experiment_2
@@ -47,23 +43,7 @@ POLICIES: dict[str, Callable[..., Policy]] = {
         seed=rng,
         **FIXED,
     ),
-    "Propagating-Inference, 1/C": lambda bandit, rng, budget: PropagatingInference(bandit, budget=budget, seed=rng),
-    "Propagating-Inference, optimised": lambda bandit, rng, budget: PropagatingInference(
-        bandit, budget=budget, eta="optimised", seed=rng
-    ),
-    "uniform": lambda bandit, rng, budget: UniformSampling(bandit, budget=budget, seed=rng),
-    "Successive Rejects": lambda bandit, rng, budget: SuccessiveRejects(bandit, budget=budget, seed=rng),
-    "Sequential Halving": lambda bandit, rng, budget: SequentialHalving(bandit, budget=budget, seed=rng),
-    "Sequential Halving, kept": lambda bandit, rng, budget: SequentialHalving(
-        bandit, budget=budget, keep=True, seed=rng
-    ),
-    "Causal SR, larger": lambda bandit, rng, budget: CausalSuccessiveRejects(bandit, budget=budget, seed=rng),
-    "Causal SR, counts": lambda bandit, rng, budget: CausalSuccessiveRejects(
-        bandit, budget=budget, merge="counts", seed=rng
-    ),
-    "Causal SR, variance": lambda bandit, rng, budget: CausalSuccessiveRejects(
-        bandit, budget=budget, merge="variance", seed=rng
-    ),
+    **{name: make for name, make in FIXED_BUDGET.items() if name not in ("parallel bandit", "two-phase")},
 }
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import frame
 import pandas as pd
 from joblib import Parallel, delayed
+from makers import shipped
 from tqdm.auto import tqdm
 
 from pgcpe import (
@@ -27,7 +28,6 @@ from pgcpe import (
     SimulatedEnvironment,
     do,
     expected_rewards,
-    interventions,
     load_network,
 )
 
@@ -51,21 +51,12 @@ def near_tie() -> tuple[Any, CausalBandit]:
     return network, CausalBandit(network, reward="Y", arms=[do(A=1, B=1), do(A=0, B=1)])
 
 
-def shipped(name: str, reward: str, good: str, latents: tuple[str, ...] = ()) -> tuple[Any, CausalBandit]:
-    """A network with all interventions on up to two variables."""
-    network = load_network(name, latents=latents)
-    states = network.get_cpds(reward).state_names[reward]
-    arms = interventions(network, reward=reward, max_size=2)
-    values = {state: float(state == good) for state in states}
-    return network, CausalBandit(network, reward=reward, arms=arms, reward_values=values)
-
-
 INSTANCES: dict[str, tuple[Callable[[], tuple[Any, CausalBandit]], float]] = {
-    "asia": (lambda: shipped("asia", "dysp", "no"), 0.15),
-    "cancer": (lambda: shipped("cancer", "Dyspnoea", "False"), 0.15),
-    "survey": (lambda: shipped("survey", "T", "car"), 0.2),
+    "asia": (lambda: shipped("asia", "dysp", "no", max_size=2), 0.15),
+    "cancer": (lambda: shipped("cancer", "Dyspnoea", "False", max_size=2), 0.15),
+    "survey": (lambda: shipped("survey", "T", "car", max_size=2), 0.2),
     "two visits (hidden)": (
-        lambda: shipped(str(DATA / "two_visits.bif"), "recovered", "yes", ("frailty", "adherence")),
+        lambda: shipped(str(DATA / "two_visits.bif"), "recovered", "yes", ("frailty", "adherence"), max_size=2),
         0.2,
     ),
     "near tie": (near_tie, 0.05),

@@ -15,9 +15,10 @@ from typing import Any
 import frame
 import numpy as np
 import pandas as pd
+from makers import shipped
 from pgmpy.factors.discrete import TabularCPD
 
-from pgcpe import CausalBandit, SimulatedEnvironment, interventions, load_network
+from pgcpe import CausalBandit, SimulatedEnvironment
 from pgcpe.experiments import STOPPING_POLICIES, plan, repeat
 from pgcpe.paper import experiment_2, parallel
 
@@ -26,21 +27,12 @@ POLICIES = ("CCPE", "LUCB", "top-two")
 DELTA, PLANNED_RUNS, WORTH = 0.05, 20, 100.0
 
 
-def network_of(name: str, reward: str, good: str, latents: tuple[str, ...] = ()) -> tuple[Any, CausalBandit]:
-    """A network with all interventions on one variable."""
-    network = load_network(name, latents=latents)
-    states = network.get_cpds(reward).state_names[reward]
-    arms = interventions(network, reward=reward, size=1)
-    values = {state: float(state == good) for state in states}
-    return network, CausalBandit(network, reward=reward, arms=arms, reward_values=values)
-
-
 INSTANCES: dict[str, tuple[Any, float]] = {
-    "asia": (lambda: network_of("asia", "dysp", "no"), 0.1),
-    "cancer": (lambda: network_of("cancer", "Dyspnoea", "False"), 0.1),
-    "survey": (lambda: network_of("survey", "T", "train"), 0.1),
+    "asia": (lambda: shipped("asia", "dysp", "no", size=1), 0.1),
+    "cancer": (lambda: shipped("cancer", "Dyspnoea", "False", size=1), 0.1),
+    "survey": (lambda: shipped("survey", "T", "train", size=1), 0.1),
     "two visits (hidden)": (
-        lambda: network_of(str(DATA / "two_visits.bif"), "recovered", "no", ("frailty", "adherence")),
+        lambda: shipped(str(DATA / "two_visits.bif"), "recovered", "no", ("frailty", "adherence"), size=1),
         0.1,
     ),
     "parallel": (lambda: tuple(parallel([0.5] * 6, [0.4, 0.15, 0.1, 0.05, 0.03, 0.02], 0.2)), 0.05),

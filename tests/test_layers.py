@@ -10,6 +10,7 @@ import pgcpe
 ROOMS = [
     "bif",
     "networks",
+    "network_tables",
     "actions",
     "confidence",
     "pairwise",

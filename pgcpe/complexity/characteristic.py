@@ -15,7 +15,7 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.complexity.hardness import at_least_two
 from pgcpe.confidence import bernoulli_kl, probability
 from pgcpe.contraction import Contraction
-from pgcpe.environment import tables_of
+from pgcpe.network_tables import tables_of
 from pgcpe.samples import ForcedCodes
 
 __all__ = ["characteristic_time", "informed_characteristic_time", "least_delta", "least_plays"]

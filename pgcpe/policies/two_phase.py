@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import networkx as nx
 import numpy as np
@@ -49,16 +49,14 @@ class ParallelBandit(Policy):
     """
 
     def __init__(self, bandit: CausalBandit, *, budget: int, seed: Seed = 0) -> None:
-        phases = _ObserveThenPlay(checked_budget(budget, 1, n_arms_of(bandit)), at_threshold=True)
-        _check_atomic(bandit, type(self).__name__)
+        parts = _parts(bandit, budget, type(self).__name__, at_threshold=True)
         causes = bandit.graph.subgraph(nx.ancestors(bandit.graph, bandit.reward))
         if causes.edges or bandit.graph.latents & set(causes):
             raise ValueError(
                 "ParallelBandit needs a parallel graph, observed causes of the reward without edges among them; "
                 "TwoPhase takes any graph"
             )
-        needs_observation(bandit, type(self).__name__)
-        super().__init__(bandit, **planned(phases, budget, AdmissibleSequence(refresh=1)), seed=seed)
+        super().__init__(bandit, **parts, seed=seed)
 
 
 class TwoPhase(Policy):
@@ -88,15 +86,16 @@ class TwoPhase(Policy):
     """
 
     def __init__(self, bandit: CausalBandit, *, budget: int, seed: Seed = 0) -> None:
-        phases = _ObserveThenPlay(checked_budget(budget, 1, n_arms_of(bandit)), at_threshold=False)
-        _check_atomic(bandit, type(self).__name__)
-        needs_observation(bandit, type(self).__name__)
-        super().__init__(bandit, **planned(phases, budget, AdmissibleSequence(refresh=1)), seed=seed)
+        super().__init__(bandit, **_parts(bandit, budget, type(self).__name__, at_threshold=False), seed=seed)
 
 
-def _check_atomic(bandit: CausalBandit, name: str) -> None:
+def _parts(bandit: CausalBandit, budget: int, name: str, *, at_threshold: bool) -> dict[str, Any]:
+    """Return the parts of a policy that observes and then plays, once the bandit fits it."""
+    phases = _ObserveThenPlay(checked_budget(budget, 1, n_arms_of(bandit)), at_threshold=at_threshold)
     if larger := [str(a) for a, smallest in zip(bandit.arms, bandit.canonical, strict=True) if len(smallest) > 1]:
         raise ValueError(f"{name} is for arms that set one variable, but got {larger[0]}")
+    needs_observation(bandit, name)
+    return planned(phases, budget, AdmissibleSequence(refresh=1))
 
 
 class _ObserveThenPlay(Phases):
