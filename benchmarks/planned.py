@@ -29,14 +29,14 @@ DELTA, PLANNED_RUNS, WORTH = 0.05, 20, 100.0
 
 INSTANCES: dict[str, tuple[Any, float]] = {
     "asia": (lambda: shipped("asia", "dysp", "no", size=1), 0.1),
-    "cancer": (lambda: shipped("cancer", "Dyspnoea", "False", size=1), 0.1),
+    "cancer": (lambda: shipped("cancer", "Dyspnoea", "False", size=1), 0.2),
     "survey": (lambda: shipped("survey", "T", "train", size=1), 0.1),
     "two visits (hidden)": (
         lambda: shipped(str(DATA / "two_visits.bif"), "recovered", "no", ("frailty", "adherence"), size=1),
         0.1,
     ),
-    "parallel": (lambda: tuple(parallel([0.5] * 6, [0.4, 0.15, 0.1, 0.05, 0.03, 0.02], 0.2)), 0.05),
-    "Experiment 2": (lambda: tuple(experiment_2(0)), 0.05),
+    "parallel": (lambda: tuple(parallel([0.5] * 6, [0.4, 0.15, 0.1, 0.05, 0.03, 0.02], 0.2)), 0.1),
+    "Experiment 2": (lambda: tuple(experiment_2(0)), 0.1),
 }
 """Name to network and bandit, and epsilon."""
 
