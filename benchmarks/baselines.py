@@ -6,8 +6,8 @@ The lower bound is ``T* kl(.05, .95)``, what any algorithm with delta = .05 play
 distribution of all but the reward included ("no structure": one that uses its own plays alone). A policy of a fixed
 budget owes nothing to it: it may do better, the number beside an error says by how much. It divides the error by the
 delta whose bound the budget is. epsilon = 0, delta = .05; runs are broken off after 10,000 plays. LUCB1, whose radius
-needs three to ten times the plays of the others, is not run to its stop; Experiment 2's model, the slowest, has two
-fifths of the runs.
+needs three to ten times the plays of the others, is not run to its stop; Experiment 2's model, the slowest, has a
+fifth of the runs.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def run(name: str, policies: dict[str, Callable[..., Policy]], seeds: range, job
 def study(runs: int, jobs: int) -> pd.DataFrame:
     parts = []
     for name in INSTANCES:
-        seeds = range(2 * runs // 5 if name == "Experiment 2" else runs)
+        seeds = range(runs // 5 if name == "Experiment 2" else runs)
         budgeted = {policy: make for policy, make in BUDGETED.items() if policy not in NOT_FOR[name]}
         parts += [run(name, STOPPING, seeds, jobs), run(name, budgeted, seeds, jobs)]
         print(table(pd.concat(parts[-2:])).to_string(), flush=True)
