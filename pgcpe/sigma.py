@@ -86,8 +86,7 @@ class Sigma:
 
     Examples
     --------
-    >>> from pgcpe.contraction import Contraction
-    from pgcpe.links import LINKS
+    >>> from pgcpe.links import LINKS
     >>> chain = Regressions(("X", "Y"), ((), (0,)), (True, True))
     >>> sigma = Sigma(chain, LINKS["identity"], 1, np.array([[-1, -1], [1, -1]]))
     >>> sigma([np.array([0.5]), np.array([0.2, 0.6])])
