@@ -294,6 +294,7 @@ def _kl_upper(p, level):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def bernoulli_kl(p, q):  # type: ignore[no-untyped-def]
+    """Return kl(p, q), the divergence of two Bernoulli distributions, infinite where q rules out what p allows."""
     total = 0.0
     if p > 0.0:
         total += p * math.log(p / q) if q > 0.0 else math.inf

@@ -34,7 +34,7 @@ def test_the_cost_is_the_constrained_minimum_and_never_above_it():
         best = minimize_scalar(information, bounds=(0, 1 - epsilon), method="bounded", options={"xatol": 1e-12})
         least = min(best.fun, information(0.0), information(1 - epsilon))
         assert cost <= least + 1e-9
-        assert cost == pytest.approx(least, abs=1e-6)
+        assert cost == pytest.approx(least, abs=1e-9)
 
 
 def test_no_play_is_no_evidence():

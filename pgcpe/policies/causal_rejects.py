@@ -35,8 +35,9 @@ class CausalSuccessiveRejects(Policy):
     those of studies; for ``merge="larger"``, the estimate of the proof.
 
     Read as in the proof where the printed algorithm is silent: the phases' lengths are those of Audibert and Bubeck, so
-    that they sum to at most T/2 - N; an arm without data has the estimate 0; where T/2 is at most N there are no
-    phases and the whole budget observes. Left out: epsilon, which the algorithm takes and does not use.
+    that they sum to T/2 - N, and with each rounded up to at most T/2; an arm without data has the estimate 0; where T/2
+    is at most N there are no phases and the whole budget observes.
+    Left out: epsilon, which the algorithm takes and does not use.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ class _Propagation(Phases):
             spent = _share(self._budget, count, count)
             return self._last_phase(state, model, self._budget - spent)
         node, cell = self._cells[done]
-        likely = self._probabilities(model, node, state)[:, cell]
+        likely = self._probabilities(model, node)[:, cell]
         best = np.flatnonzero(likely > likely.max() - 1e-12)  # of equals that with fewest plays so far
         arm = int(best[np.lexsort((state.rank[best], self._assigned[best]))[0]])
         self._chosen.append(arm)
@@ -101,7 +101,7 @@ class _Propagation(Phases):
         self._assigned[arm] += 1.0 / count
         return [state.bandit.arms[arm]] * plays
 
-    def _probabilities(self, model: TableModel, node: int, state: PolicyState) -> Floats:
+    def _probabilities(self, model: TableModel, node: int) -> Floats:
         """Return how likely each row of a node is under each arm; 0 under arms that set the node."""
         at = node, int(model.counts_[0].sum())
         if at != self._at:
