@@ -1,0 +1,7 @@
+"""The paper's instances as data: its experiments and the graph families of its Appendix A, made anew from a seed."""
+
+from pgcpe.paper.families import parallel
+from pgcpe.paper.instance import Instance
+from pgcpe.paper.studies import experiment_1, experiment_2, experiment_3
+
+__all__ = ["Instance", "experiment_1", "experiment_2", "experiment_3", "parallel"]
