@@ -13,7 +13,7 @@ fifth of the runs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,20 +100,17 @@ INSTANCES: dict[str, Callable[[], Question]] = {
 }
 
 STOPPING: dict[str, Callable[..., Policy]] = {
-    "LUCB": lambda bandit, rng: LUCB(bandit, seed=rng, **FIXED),
-    "KL-LUCB": lambda bandit, rng: KLLUCB(bandit, seed=rng, **FIXED),
-    "lil'UCB heuristic": lambda bandit, rng: LilUCB(bandit, delta=DELTA, seed=rng),
-    "top-two, GLR": lambda bandit, rng: TopTwo(bandit, seed=rng, **FIXED),
-    "CCPE": lambda bandit, rng: CCPE(bandit, seed=rng, **FIXED),
-    "CCPE tuned (.3, .4)": lambda bandit, rng: CCPE(
-        bandit, estimator=AdmissibleSequence("paper", 0.3), direct=EmpiricalMeans("paper", 0.4), seed=rng, **FIXED
+    "LUCB": partial(LUCB, **FIXED),
+    "KL-LUCB": partial(KLLUCB, **FIXED),
+    "lil'UCB heuristic": partial(LilUCB, delta=DELTA),
+    "top-two, GLR": partial(TopTwo, **FIXED),
+    "CCPE": partial(CCPE, **FIXED),
+    "CCPE tuned (.3, .4)": partial(
+        CCPE, estimator=AdmissibleSequence("paper", 0.3), direct=EmpiricalMeans("paper", 0.4), **FIXED
     ),
 }
 
-BUDGETED: dict[str, Callable[..., Policy]] = {
-    "LUCB1": lambda bandit, rng: LUCB(bandit, radius="lucb1", seed=rng, **FIXED),
-    **FIXED_BUDGET,
-}
+BUDGETED: dict[str, Callable[..., Policy]] = {"LUCB1": partial(LUCB, radius="lucb1", **FIXED), **FIXED_BUDGET}
 
 NOT_FOR = {
     "no structure": {"parallel bandit", "Propagating-Inference, 1/C", "Propagating-Inference, optimised"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pgcpe import (
@@ -30,23 +31,15 @@ def shipped(name: str, reward: str, good: str, latents: tuple[str, ...] = (), **
 
 
 FIXED_BUDGET: dict[str, Callable[..., Policy]] = {
-    "uniform": lambda bandit, rng, budget: UniformSampling(bandit, budget=budget, seed=rng),
-    "Successive Rejects": lambda bandit, rng, budget: SuccessiveRejects(bandit, budget=budget, seed=rng),
-    "Sequential Halving": lambda bandit, rng, budget: SequentialHalving(bandit, budget=budget, seed=rng),
-    "Sequential Halving, kept": lambda bandit, rng, budget: SequentialHalving(
-        bandit, budget=budget, keep=True, seed=rng
-    ),
-    "Causal SR, larger": lambda bandit, rng, budget: CausalSuccessiveRejects(bandit, budget=budget, seed=rng),
-    "Causal SR, counts": lambda bandit, rng, budget: CausalSuccessiveRejects(
-        bandit, budget=budget, merge="counts", seed=rng
-    ),
-    "Causal SR, variance": lambda bandit, rng, budget: CausalSuccessiveRejects(
-        bandit, budget=budget, merge="variance", seed=rng
-    ),
-    "parallel bandit": lambda bandit, rng, budget: ParallelBandit(bandit, budget=budget, seed=rng),
-    "two-phase": lambda bandit, rng, budget: TwoPhase(bandit, budget=budget, seed=rng),
-    "Propagating-Inference, 1/C": lambda bandit, rng, budget: PropagatingInference(bandit, budget=budget, seed=rng),
-    "Propagating-Inference, optimised": lambda bandit, rng, budget: PropagatingInference(
-        bandit, budget=budget, eta="optimised", seed=rng
-    ),
+    "uniform": UniformSampling,
+    "Successive Rejects": SuccessiveRejects,
+    "Sequential Halving": SequentialHalving,
+    "Sequential Halving, kept": partial(SequentialHalving, keep=True),
+    "Causal SR, larger": CausalSuccessiveRejects,
+    "Causal SR, counts": partial(CausalSuccessiveRejects, merge="counts"),
+    "Causal SR, variance": partial(CausalSuccessiveRejects, merge="variance"),
+    "parallel bandit": ParallelBandit,
+    "two-phase": TwoPhase,
+    "Propagating-Inference, 1/C": PropagatingInference,
+    "Propagating-Inference, optimised": partial(PropagatingInference, eta="optimised"),
 }

@@ -8,7 +8,7 @@ as after 100 observations of that row. Plans are made of 20 simulated studies; t
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +83,7 @@ def study(runs: int, jobs: int) -> pd.DataFrame:
                 for row in planned.itertuples()
             ]
         happened = repeat(
-            {
-                policy: lambda bandit, rng, make=make, options=options: make(bandit, seed=rng, **options)
-                for policy, make in makers.items()
-            },
+            {policy: partial(make, **options) for policy, make in makers.items()},
             lambda seed, network=network, bandit=bandit: (bandit, SimulatedEnvironment(network, seed=seed)),
             seeds=range(10_000, 10_000 + runs),
             budgets=[100_000],

@@ -1,4 +1,4 @@
-"""The command line: ``pgcpe run``, ``pgcpe plan``, ``pgcpe arms``, ``pgcpe identify``."""
+"""The command line: ``pgcpe run``, ``pgcpe plan``, ``pgcpe arms``, ``pgcpe identify``, ``pgcpe figure``."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.complexity import hard_arms, observation_probabilities
 from pgcpe.environment import SimulatedEnvironment, expected_rewards
 from pgcpe.estimators import AdmissibleSequence, EmpiricalMeans
-from pgcpe.experiments import STOPPING_POLICIES
+from pgcpe.experiments import STOPPING_POLICIES, read_rows
 from pgcpe.experiments import plan as plan_study
 from pgcpe.explanation import Explanation, explain
+from pgcpe.figures import FIGURES
 from pgcpe.identification import equal_effect
 from pgcpe.networks import find_state, load_network, shipped_networks, states_of
 from pgcpe.policies import CCPE, LUCB, Policy, Result
@@ -63,10 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate a study on a network and print what it finds."""
-    if arguments.plot:  # a study should not be lost to a name that cannot be written
-        picture = Path(arguments.plot)
-        if picture.suffix not in PICTURES or not picture.parent.is_dir():
-            raise ValueError(f"--plot must name a {', '.join(PICTURES)} file in an existing folder, but got {picture}")
+    _check_picture(arguments.plot)
     network, bandit = _question(arguments)
     policy = POLICIES[arguments.policy](bandit, epsilon=arguments.epsilon, delta=arguments.delta, seed=arguments.seed)
     environment = SimulatedEnvironment(network, seed=arguments.seed)
@@ -190,7 +188,41 @@ def identify(arguments: argparse.Namespace) -> int:
     return CERTIFIED
 
 
+def figure(arguments: argparse.Namespace) -> int:
+    """Draw a figure of the paper, from rows, new runs, or rows continued by new runs, and print its numbers."""
+    drawn = FIGURES[arguments.name]
+    picture = arguments.plot or f"figure_{arguments.name}.png"
+    _check_picture(picture)
+    if arguments.runs is None and arguments.rows is None:
+        raise ValueError("say --rows FILE to redraw rows, --runs N to compute them, or both to continue a file")
+    if arguments.runs is None:
+        rows = read_rows(arguments.rows)
+    elif arguments.runs < 1:
+        raise ValueError(f"--runs must be at least 1, but got {arguments.runs}")
+    else:
+        rows = drawn.rows(arguments.runs, file=arguments.rows, n_jobs=arguments.jobs)
+    numbers = drawn.numbers(rows)
+    if arguments.json:
+        print(numbers.to_json(orient="records", indent=2))
+    else:
+        print(f"{drawn.title}\nThe paper: {drawn.claim}\n")
+        for panel, mine in numbers.groupby("panel", sort=False):
+            table = mine.pivot(index="x", columns="policy", values="y")[list(dict.fromkeys(mine["policy"]))]
+            print(f"{panel}, {mine['runs'].min():,} runs\n{table.to_string(float_format='{:,.4g}'.format)}\n")
+        print("Best first; < where the 95 % intervals are apart, ~ where they are not:\n")
+        print(drawn.order(rows).to_string(index=False))
+    drawn.draw(rows).savefig(picture, dpi=150)
+    print(f"\ndrawn to {picture}", file=sys.stderr)
+    return CERTIFIED
+
+
 # ---------------------------------------------------------------------------------------------------------- arguments
+
+
+def _check_picture(file: str | None) -> None:
+    """Raise unless a picture can be written: a study should not be lost to a name that cannot."""
+    if file is not None and (Path(file).suffix not in PICTURES or not Path(file).parent.is_dir()):
+        raise ValueError(f"--plot must name a {', '.join(PICTURES)} file in an existing folder, but got {file}")
 
 
 def _question(arguments: argparse.Namespace) -> tuple[Any, CausalBandit]:
@@ -315,4 +347,16 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--reward", required=True, metavar="VARIABLE", help="the outcome")
     command.add_argument("--do", action="append", required=True, metavar='"A=1"', help="a treatment; may be repeated")
     command.set_defaults(command=identify)
+    command = commands.add_parser(
+        "figure",
+        help="draw a figure of the paper's experiments, from rows or anew",
+        description="Draw a figure of the paper's experiments. Rows of the project itself are in its data/results.",
+    )
+    command.add_argument("name", choices=list(FIGURES), help="the figure")
+    command.add_argument("--rows", metavar="FILE", help="rows to draw; with --runs: continued until there are N runs")
+    command.add_argument("--runs", type=int, metavar="N", help="compute this many runs of every point")
+    command.add_argument("--jobs", type=int, default=1, help="how many runs at once (default %(default)s)")
+    command.add_argument("--plot", metavar="FILE", help="PNG, SVG or PDF file (default: figure_NAME.png)")
+    command.add_argument("--json", action="store_true", help="print JSON")
+    command.set_defaults(command=figure)
     return parser

@@ -76,12 +76,19 @@ class SimulatedEnvironment:
         self.coding = Coding(tuple(observed), tuple(self.states[v] for v in observed))
         self._forced = ForcedCodes(self._order, [self.states[v] for v in self._order])
         self._checked: set[Action] = set()
+        self._truth: dict[CausalBandit, pd.Series[float]] = {}
         self._rng = np.random.default_rng(seed)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SimulatedEnvironment:
         """Return one that will give the same samples; the tables, which never change, are shared."""
         twin = copy.copy(self)
         twin._rng = copy.deepcopy(self._rng, memo)
+        return twin
+
+    def reseeded(self, seed: int | np.random.SeedSequence | None) -> SimulatedEnvironment:
+        """Return a simulator of the same network with a seed of its own; what was compiled is shared."""
+        twin = copy.copy(self)
+        twin._rng = np.random.default_rng(seed)
         return twin
 
     def perform(self, actions: Sequence[Action]) -> Samples:
@@ -97,8 +104,10 @@ class SimulatedEnvironment:
         return self._draw((action,), np.zeros(n, dtype=np.intp))
 
     def expected_rewards(self, bandit: CausalBandit) -> pd.Series[float]:
-        """Return the exact expected rewards of the arms of a bandit, which no policy asks for."""
-        return expected_rewards(self.network, bandit, progress=False)
+        """Return the exact expected rewards of the arms of a bandit, which no policy asks for; worked out once."""
+        if bandit not in self._truth:
+            self._truth[bandit] = expected_rewards(self.network, bandit, progress=False)
+        return self._truth[bandit]
 
     def _draw(self, actions: tuple[Action, ...], which: NDArray[np.intp]) -> Samples:
         for action in actions:

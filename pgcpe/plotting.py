@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-__all__ = ["plot_graph", "plot_intervals"]
+__all__ = ["plot_curves", "plot_graph", "plot_intervals"]
 
 
 def plot_intervals(table: pd.DataFrame, *, epsilon: float = 0.0, title: str = "", ax: Any = None) -> Any:
@@ -119,6 +119,82 @@ def plot_graph(
     ax.set_title(title.replace("$", r"\$"), fontsize="medium", loc="left")
     ax.set_axis_off()
     return ax
+
+
+def plot_curves(
+    table: pd.DataFrame,
+    *,
+    title: str,
+    x: str,
+    y: str,
+    columns: int = 2,
+    logarithmic_x: bool = False,
+    logarithmic_y: bool = False,
+) -> Any:
+    """Draw a curve for each policy with its intervals, in one panel or several of the same axes; return the figure.
+
+    Parameters
+    ----------
+    table
+        ``panel``, ``policy``, ``x``, ``y``, ``low`` and ``high``; panels in the order of first appearance, filled row
+        by row.
+    title, x, y
+        The title, and what the axes show.
+    columns
+        How many panels stand side by side.
+    logarithmic_x, logarithmic_y
+        Whether the axes are.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed (``pip install pgcpe[plot]``).
+    ValueError
+        If there is nothing to draw.
+    """
+    plt = _pyplot()
+    if len(table) == 0:
+        raise ValueError("there must be at least one row to draw")
+    panels, policies = list(dict.fromkeys(table["panel"])), list(dict.fromkeys(table["policy"]))
+    columns = min(columns, len(panels))
+    lines = -(-len(panels) // columns)
+    figure, axes = plt.subplots(
+        lines,
+        columns,
+        figsize=(max(5.2 * columns, 7.0), 3.6 * lines + 0.9),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    for ax, panel in zip(axes.flat, panels, strict=False):
+        for i, policy in enumerate(policies):
+            mine = table[(table["panel"] == panel) & (table["policy"] == policy)]
+            if len(mine):
+                style = {"color": f"C{i}", "marker": "osD^vP*X"[i % 8], "markersize": 4.5}
+                around = [(mine["y"] - mine["low"]).clip(lower=0), (mine["high"] - mine["y"]).clip(lower=0)]
+                ax.errorbar(mine["x"], mine["y"], yerr=around, label=policy, linewidth=1.4, capsize=2, **style)
+        ax.set_title(panel, fontsize="medium", loc="left")
+        ax.grid(alpha=0.3)
+        ax.spines[["top", "right"]].set_visible(False)
+        if logarithmic_y:
+            ax.set_yscale("log")
+        else:
+            ax.set_ylim(-0.02, 1.02)
+        if logarithmic_x:
+            ax.set_xscale("log")
+        places = sorted(set(table["x"])) if logarithmic_x or table["x"].nunique() < 5 else None
+        if places is not None:
+            ax.set_xticks(places, [f"{place:g}" for place in places])
+            ax.minorticks_off()
+    for ax in axes[-1]:
+        ax.set_xlabel(x)
+    for ax in axes[:, 0]:
+        ax.set_ylabel(y)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize="small", frameon=False)
+    figure.suptitle(title, fontsize="medium")
+    return figure
 
 
 def _pyplot() -> Any:

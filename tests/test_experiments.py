@@ -1,22 +1,37 @@
 """repeat and plan: what rows they give, that they are the same however they are run, and that they are true."""
 
+from functools import partial
+
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 
-from pgcpe import CCPE, LUCB, SimulatedEnvironment, SuccessiveRejects, expected_rewards
-from pgcpe.experiments import plan, repeat, summarise, takes_budget
+from pgcpe import CCPE, LUCB, AdmissibleSequence, SimulatedEnvironment, SuccessiveRejects, expected_rewards
+from pgcpe.experiments import grid_search, plan, read_rows, repeat, summarise
+from pgcpe.experiments.running import takes_budget
+from pgcpe.experiments.summary import _median_interval
 from pgcpe.paper import experiment_2, parallel
 
-POLICIES = {
-    "LUCB": lambda bandit, rng: LUCB(bandit, epsilon=0.1, seed=rng),
-    "SR": lambda bandit, rng, budget: SuccessiveRejects(bandit, budget=budget, seed=rng),
-}
+POLICIES = {"LUCB": partial(LUCB, epsilon=0.1), "SR": SuccessiveRejects}
 
 
 def instance(seed):
     question = parallel([0.5, 0.4], [0.4, 0.1], 0.2)
     return question.bandit, question.environment(seed)
+
+
+RUN_HERE: list[int] = []
+
+
+def recorded(seed):
+    """The instance of a seed, which is noted in the process that runs it."""
+    RUN_HERE.append(seed)
+    return instance(seed)
+
+
+def run_here():
+    return len(RUN_HERE)
 
 
 @pytest.fixture(scope="module")
@@ -85,10 +100,159 @@ def test_the_copies_of_an_environment_do_not_disturb_each_other():
     assert both[both["policy"] == "LUCB"].to_dict("records") == alone.to_dict("records")
 
 
+def test_rows_say_what_was_run(rows):
+    lucb, rejects = (rows[rows["policy"] == name].iloc[0] for name in POLICIES)
+    assert (lucb["parameters"], lucb["radius"], lucb["epsilon"], lucb["delta"]) == ("epsilon=0.1", "kt", 0.1, 0.05)
+    assert rejects["parameters"] == ""
+    ccpe = partial(CCPE, estimator=AdmissibleSequence("paper", 0.25), delta=0.1)
+    named = repeat({"CCPE": ccpe}, instance, seeds=[0], budgets=[5], experiment="parallel", progress=False).iloc[0]
+    assert named["experiment"] == "parallel"
+    assert named["parameters"] == "delta=0.1, estimator=AdmissibleSequence(alpha=0.25, radius='paper')"
+    assert named["radius"] == "kt, paper"
+
+
+def test_each_policy_may_have_its_own_budgets():
+    rows = repeat(POLICIES, instance, seeds=[0], budgets={"LUCB": [10, 30], "SR": [20]}, progress=False)
+    assert list(zip(rows["policy"], rows["budget"], strict=True)) == [("LUCB", 10), ("LUCB", 30), ("SR", 20)]
+    with pytest.raises(ValueError, match="budgets must name every policy, but lack SR"):
+        repeat(POLICIES, instance, seeds=[0], budgets={"LUCB": [10]}, progress=False)
+
+
+class Cut(Exception):
+    """The power fails."""
+
+
+def counted(seeds, cut=None):
+    """An instance that notes which seeds were run, and fails at one."""
+
+    def make(seed):
+        seeds.append(seed)
+        if seed == cut:
+            raise Cut
+        return instance(seed)
+
+    return make
+
+
+FILED = {"seeds": range(6), "budgets": [20, 60], "progress": False, "experiment": "two causes"}
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "rows.csv"
+
+
+def test_a_cut_run_goes_on_where_it_stopped(file):
+    whole = repeat(POLICIES, instance, **FILED)
+    seen = []
+    with pytest.raises(Cut):
+        repeat(POLICIES, counted(seen, cut=3), **FILED, file=file)
+    assert seen == [0, 1, 2, 3]
+    assert set(read_rows(file)["seed"]) == {0, 1, 2}
+    again = []
+    rows = repeat(POLICIES, counted(again), **FILED, file=file)
+    assert again == [3, 4, 5]
+    pd.testing.assert_frame_equal(rows, whole)
+    pd.testing.assert_frame_equal(read_rows(file), whole)
+    pd.testing.assert_frame_equal(repeat(POLICIES, counted(again), **FILED, file=file), whole)
+    assert again == [3, 4, 5]  # nothing was left to do
+
+
+@pytest.mark.parametrize("length", [1, 30, 200])
+def test_a_line_cut_in_the_midst_is_run_again(file, length):
+    whole = repeat(POLICIES, instance, **FILED, file=file)
+    text = file.read_bytes()
+    file.write_bytes(text[:-length])
+    again = []
+    pd.testing.assert_frame_equal(repeat(POLICIES, counted(again), **FILED, file=file), whole)
+    assert again == [5]
+    assert all(line.count(b",") >= 16 for line in file.read_bytes().splitlines())  # no line is run into another
+
+
+def test_another_policy_or_experiment_joins_the_file(file):
+    repeat({"SR": POLICIES["SR"]}, instance, **FILED, file=file)
+    repeat(POLICIES, instance, **FILED | {"experiment": "other"}, file=file)
+    rows = repeat(POLICIES, instance, **FILED, file=file)
+    pd.testing.assert_frame_equal(rows, repeat(POLICIES, instance, **FILED))
+    assert set(read_rows(file)["experiment"]) == {"two causes", "other"}
+    pd.testing.assert_frame_equal(
+        repeat(POLICIES, instance, **FILED | {"seeds": [4, 1]}, file=file),
+        repeat(POLICIES, instance, **FILED | {"seeds": [4, 1]}),
+    )
+
+
+def test_rows_of_other_parameters_are_not_taken_for_these(file):
+    repeat(POLICIES, instance, **FILED, file=file)
+    before = file.read_bytes()
+    with pytest.raises(ValueError, match=r"has rows of LUCB with the parameters \(epsilon=0.1\), not \(epsilon=0.2\)"):
+        repeat({"LUCB": partial(LUCB, epsilon=0.2)}, instance, **FILED, file=file)
+    assert file.read_bytes() == before
+
+
+def test_a_file_that_rows_cannot_go_to(tmp_path):
+    with pytest.raises(ValueError, match=r"rows are appended to a \.csv file, but got .*rows\.csv\.gz"):
+        repeat(POLICIES, instance, **FILED, file=tmp_path / "rows.csv.gz")
+    (tmp_path / "empty.csv").touch()
+    with pytest.raises(ValueError, match="must have rows, but is empty"):
+        read_rows(tmp_path / "empty.csv")
+
+
+def test_rows_without_a_truth_come_back_without_it(file):
+    class Laboratory:
+        def __init__(self, seed):
+            self.perform = instance(seed)[1].perform
+
+    rows = repeat(POLICIES, lambda seed: (instance(seed)[0], Laboratory(seed)), **FILED | {"seeds": [0]}, file=file)
+    assert "correct" not in rows
+    pd.testing.assert_frame_equal(read_rows(file), rows)
+
+
+def test_a_context_of_joblib_chooses_where(rows):
+    with joblib.parallel_config("loky", n_jobs=2):
+        again = repeat(POLICIES, instance, seeds=range(8), budgets=[50, 200, 3_000], progress=False)
+    pd.testing.assert_frame_equal(again, rows)
+
+
+def test_a_dask_cluster_gives_the_rows_of_a_serial_run(rows):
+    from dask.distributed import Client, LocalCluster
+
+    workers = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(**workers, silence_logs=50) as cluster, Client(cluster) as client:
+        client.wait_for_workers(2)
+        with joblib.parallel_config("dask"):
+            again = repeat(POLICIES, recorded, seeds=range(8), budgets=[50, 200, 3_000], progress=False)
+        here = client.run(run_here)
+    assert sum(here.values()) == 8  # all seeds ran on the workers
+    assert not RUN_HERE
+    pd.testing.assert_frame_equal(again, rows)
+
+
+def test_a_grid_is_searched(file):
+    grid = {"alpha": [0.1, 1.0], "radius": ["lucb1", "paper"]}
+    table = grid_search(LUCB, instance, grid, seeds=range(12), budgets=[30, 90], file=file, progress=False)
+    rows = read_rows(file)
+    assert len(table) == rows["policy"].nunique() == 4
+    assert table["error"].is_monotonic_increasing
+    for line in table.itertuples():
+        mine = rows[rows["policy"] == f"alpha={line.alpha}, radius={line.radius}"]
+        assert line.error == pytest.approx(1 - mine["correct"].mean())
+        assert line.runs == 12
+    assert table["error at 90"].mean() < table["error at 30"].mean()
+
+
+def test_the_interval_of_a_median_holds():
+    """A 95 % interval fails in more than 35 of 400 samples with probability below .001 (binomial)."""
+    rng = np.random.default_rng(0)
+    samples = rng.exponential(size=(400, 40))
+    inside = [low <= np.log(2) <= high for low, high in map(_median_interval, samples)]
+    assert 400 - 35 <= sum(inside) < 400  # nor is it far too wide
+
+
 def test_which_makers_want_a_budget():
-    assert not takes_budget(lambda bandit, rng: None)
-    assert takes_budget(lambda bandit, rng, budget: None)
-    assert not takes_budget(lambda bandit, rng, *, epsilon=0: None)
+    assert not takes_budget(LUCB)
+    assert takes_budget(SuccessiveRejects)
+    assert not takes_budget(partial(SuccessiveRejects, budget=30))
+    assert takes_budget(lambda bandit, seed, budget: None)
 
 
 def test_a_summary_counts():
@@ -105,7 +269,8 @@ def test_a_summary_counts():
     assert (summed["runs"], summed["error"], summed["stopped"], summed["wrong"]) == (4, 0.5, 0.5, 1)
     assert summed["error_low"] == pytest.approx(0.15, abs=0.005)  # Wilson's interval for 2 of 4
     assert summed["error_high"] == pytest.approx(0.85, abs=0.005)
-    assert (summed["plays_low"], summed["plays"]) == (8.5, 10)
+    assert summed["plays"] == 10
+    assert np.isnan(summed["plays_low"])  # no interval of order statistics holds with 95 % in 4 runs
 
 
 @pytest.mark.parametrize(

@@ -230,6 +230,11 @@ class Policy:
         return self.state.intervals
 
     @property
+    def radius(self) -> str:
+        """The radii of the estimators that have one, the direct one first: ``"kt, lr"``."""
+        return ", ".join(str(e.radius) for e in (self._direct, *self._models) if hasattr(e, "radius"))
+
+    @property
     def conflicts(self) -> tuple[Action, ...]:
         """The arms whose direct and observational intervals had nothing in common: evidence against the graph."""
         return tuple(self.bandit.arms[i] for i in np.flatnonzero(self._conflicts))

@@ -1,0 +1,97 @@
+"""How long a study would take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from pgcpe.bandit import CausalBandit
+from pgcpe.environment import SimulatedEnvironment
+from pgcpe.experiments.running import MakePolicy, repeat
+from pgcpe.policies import CCPE, KLLUCB, LUCB, TopTwo
+
+__all__ = ["STOPPING_POLICIES", "plan"]
+
+STOPPING_POLICIES: dict[str, MakePolicy] = {"CCPE": CCPE, "LUCB": LUCB, "KL-LUCB": KLLUCB, "top-two": TopTwo}
+"""The policies that stop with a certificate, by the names of tables."""
+
+
+def plan(
+    bandit: CausalBandit,
+    guess: Any,
+    *,
+    policies: Mapping[str, MakePolicy] | None = None,
+    epsilon: float = 0.05,
+    delta: float = 0.05,
+    runs: int = 20,
+    budget: int = 100_000,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Return how many plays a study is likely to take, by simulating it on a guess of the network.
+
+    As good as the guess: most of all its gaps between the best arms. Try a hopeful and a gloomy one.
+
+    Parameters
+    ----------
+    bandit
+        The question.
+    guess
+        A pgmpy network on the same variables.
+    policies
+        Name to ``callable(bandit, epsilon=, delta=, seed=)``, by default `STOPPING_POLICIES`.
+    epsilon, delta
+        As for `Policy`.
+    runs
+        The number of simulated studies of each policy.
+    budget
+        Studies are broken off after so many plays.
+    seed
+        The first of the seeds.
+    n_jobs, progress
+        As for `repeat`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each policy, that of the fewest plays first: ``policy``, ``plays``, the median, ``plays_low`` and
+        ``plays_high``, between which eight of ten studies end, ``cost``, the median, ``stopped``, the share that
+        stopped within the budget, and ``wrong``, the share whose recommendation was worse than the best by more than
+        epsilon.
+        Studies that were broken off count as the budget.
+
+    Examples
+    --------
+    >>> from pgcpe.paper import parallel
+    >>> question = parallel([0.5, 0.5], [0.4, 0.1], 0.2)
+    >>> table = plan(question.bandit, question.network, policies={"LUCB": LUCB}, epsilon=0.2, runs=10)
+    >>> table[["policy", "stopped", "wrong"]]
+      policy  stopped  wrong
+    0   LUCB      1.0    0.0
+    """
+    simulator = SimulatedEnvironment(guess, seed=None)
+    rows = repeat(
+        {name: partial(make, epsilon=epsilon, delta=delta) for name, make in (policies or STOPPING_POLICIES).items()},
+        lambda number: (bandit, simulator.reseeded(number)),
+        seeds=range(seed, seed + runs),
+        budgets=[budget],
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    rows["wrong"] = rows["regret"] > epsilon + 1e-9
+    grouped = rows.groupby("policy", sort=False)
+    table = pd.DataFrame(
+        {
+            "plays": grouped["plays"].median(),
+            "plays_low": grouped["plays"].quantile(0.1),
+            "plays_high": grouped["plays"].quantile(0.9),
+            "cost": grouped["cost"].median(),
+            "stopped": grouped["stopped"].mean(),
+            "wrong": grouped["wrong"].mean(),
+        }
+    )
+    return table.sort_values(["plays"], kind="stable").reset_index()

@@ -1,0 +1,176 @@
+"""The paper's figures by name, as settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from pgcpe.bandit import CausalBandit
+from pgcpe.environment import SimulatedEnvironment
+from pgcpe.estimators import BGLM, AdmissibleSequence, EmpiricalMeans
+from pgcpe.experiments.running import MakePolicy
+from pgcpe.figures.base import Errors, Figure, Part, PlaysToStop
+from pgcpe.paper import Instance, experiment_1, experiment_2, experiment_3
+from pgcpe.policies import (
+    CCPE,
+    LUCB,
+    CausalSuccessiveRejects,
+    LilUCB,
+    PropagatingInference,
+    SequentialHalving,
+    SuccessiveRejects,
+    UniformSampling,
+)
+
+__all__ = ["FIGURES"]
+
+
+def _lucb(alpha: float, delta: float) -> MakePolicy:
+    return partial(LUCB, radius="lucb1", alpha=alpha, epsilon=0.0, delta=delta)
+
+
+def _ccpe(estimator: Any, delta: float) -> MakePolicy:
+    return partial(CCPE, estimator=estimator, direct=EmpiricalMeans("paper", 0.4), epsilon=0.0, delta=delta)
+
+
+def _bglm(refresh: int) -> BGLM:
+    """Return the model of Experiment 1: eta as Assumption 3 gives it there, .30 to .35."""
+    return BGLM("identity", method="estimating_equation", radius="ell", alpha=0.05, eta=0.3, kappa=1.0, refresh=refresh)
+
+
+def _simulated(made: Instance, seed: int) -> tuple[CausalBandit, SimulatedEnvironment]:
+    return made.bandit, made.environment(np.random.SeedSequence([1, seed]))
+
+
+def _experiment_1(seed: int) -> tuple[CausalBandit, SimulatedEnvironment]:
+    return _simulated(experiment_1(seed, merge_equal=False, null=True), seed)
+
+
+def _experiment_2(seed: int) -> tuple[CausalBandit, SimulatedEnvironment]:
+    return _simulated(experiment_2(seed, merge_equal=False, null=True), seed)
+
+
+@cache
+def _compiled_3(n: int, values: tuple[int, ...] | None) -> tuple[CausalBandit, SimulatedEnvironment]:
+    made = experiment_3(n, values=values, merge_equal=False, null=True)
+    return made.bandit, made.environment(None)
+
+
+def _experiment_3(seed: int, *, n: int, values: tuple[int, ...] | None) -> tuple[CausalBandit, SimulatedEnvironment]:
+    bandit, simulator = _compiled_3(n, values)
+    return bandit, simulator.reseeded(np.random.SeedSequence([1, seed]))
+
+
+def _hidden(delta: float) -> dict[str, MakePolicy]:
+    """Return the policies of Experiment 3."""
+    return {
+        "LUCB1 (.25)": _lucb(0.25, delta),
+        "lil'UCB (.25)": partial(LilUCB, alpha=0.25, delta=delta),
+        "CCPE-General (.3, .4)": _ccpe(AdmissibleSequence("paper", 0.3), delta),
+    }
+
+
+READINGS: dict[str, tuple[int, ...] | None] = {"s all values": None, "s = 1": (1,)}
+"""The two readings of Experiment 3's action set."""
+
+
+def _parts_of_3(name: str, sizes: Sequence[int], delta: float) -> tuple[Part, ...]:
+    return tuple(
+        Part(
+            f"{name}, n = {n}, {reading}",
+            _hidden(delta),
+            partial(_experiment_3, n=n, values=values),
+            at=n,
+            reading=reading,
+        )
+        for reading, values in READINGS.items()
+        for n in sizes
+    )
+
+
+ITERATION_3 = {"LUCB1 (.25)": 2, "CCPE-General (.3, .4)": 3}
+
+FIGURES: dict[str, Figure] = {
+    "1": Errors(
+        title="Experiment 1: linear models, a new graph each run, 57 arms",
+        claim="CCPE-BGLM converges quicker than all other algorithms.",
+        parts=(
+            Part(
+                "Experiment 1",
+                {
+                    "LUCB1 (.3)": _lucb(0.3, 0.1),
+                    "lil'UCB (.3)": partial(LilUCB, alpha=0.3, delta=0.1),
+                    "Propagating-Inference": PropagatingInference,
+                    "CCPE-BGLM (.05, .4), fitted every 50 plays": _ccpe(_bglm(50), 0.1),
+                    "CCPE-BGLM (.05, .4), fitted every 50 iterations": _ccpe(_bglm(150), 0.1),
+                },
+                _experiment_1,
+            ),
+        ),
+        iteration={
+            "LUCB1 (.3)": 2,
+            "CCPE-BGLM (.05, .4), fitted every 50 plays": 3,
+            "CCPE-BGLM (.05, .4), fitted every 50 iterations": 3,
+        },
+        times=tuple(range(50, 501, 50)),
+    ),
+    "2": Errors(
+        title="Experiment 2: nothing hidden, a new graph each run, 85 arms",
+        claim="CCPE-General performs almost the same as Propagating-Inference.",
+        parts=(
+            Part(
+                "Experiment 2",
+                {
+                    "LUCB1 (.3)": _lucb(0.3, 0.1),
+                    "lil'UCB (.3)": partial(LilUCB, alpha=0.3, delta=0.1),
+                    "Propagating-Inference": PropagatingInference,
+                    "CCPE-General (.25, .4)": _ccpe(AdmissibleSequence("paper", 0.25), 0.1),
+                },
+                _experiment_2,
+            ),
+        ),
+        iteration={"LUCB1 (.3)": 2, "CCPE-General (.25, .4)": 3},
+        times=tuple(range(50, 601, 50)),
+    ),
+    "3a": PlaysToStop(
+        title="Experiment 3: hidden variables, until it stops (delta = .05)",
+        claim="CCPE-General needs fewer samples than LUCB and lil'UCB.",
+        parts=_parts_of_3("Experiment 3 until it stops", (5, 8, 10), 0.05),
+        iteration=ITERATION_3,
+    ),
+    "3b": Errors(
+        title="Experiment 3: hidden variables, n = 5, 41 and 11 arms",
+        claim="CCPE-General has a smaller error probability than LUCB and lil'UCB.",
+        parts=_parts_of_3("Experiment 3", (5,), 0.1),
+        iteration=ITERATION_3,
+        times=tuple(range(50, 501, 50)),
+    ),
+    "budget": Errors(
+        title="Fixed budget on Experiment 2, 85 arms",
+        claim="Causal Successive Rejects outperforms Successive Rejects and Sequential Halving.",
+        parts=(
+            Part(
+                "Experiment 2",
+                {
+                    "uniform": UniformSampling,
+                    "Successive Rejects": SuccessiveRejects,
+                    "Sequential Halving": SequentialHalving,
+                    "Sequential Halving, kept": partial(SequentialHalving, keep=True),
+                    "Causal SR, larger": CausalSuccessiveRejects,
+                    "Causal SR, counts": partial(CausalSuccessiveRejects, merge="counts"),
+                    "Causal SR, variance": partial(CausalSuccessiveRejects, merge="variance"),
+                    "Propagating-Inference, optimised": partial(PropagatingInference, eta="optimised"),
+                },
+                _experiment_2,
+            ),
+        ),
+        iteration={},
+        times=(100, 150, 200, 300, 400, 800, 1600),
+        logarithmic=True,
+    ),
+}
+"""The figures by the names of the command line: three of the paper, 3a and 3b, and that of Algorithm 4, which it
+describes without an experiment."""
