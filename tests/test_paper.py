@@ -7,9 +7,8 @@ from helpers import ROOT, benchmark
 
 from pgcpe import SimulatedEnvironment, do, expected_rewards
 from pgcpe.complexity import bglm_observation_probabilities, observation_probabilities, observation_threshold
-from pgcpe.experiments import repeat, summarise
 from pgcpe.identification import nodes_on_paths
-from pgcpe.paper import experiment_1, experiment_2, parallel
+from pgcpe.paper import experiment_1, experiment_2, experiment_3, parallel
 
 
 def test_experiment_1():
@@ -43,6 +42,7 @@ def test_experiment_1():
     assert len(seen) == 12
     assert tuple(sorted(experiment_1(3).network.edges)) in seen
     assert len(experiment_1(1, merge_equal=False).bandit.arms) == 56
+    assert len(experiment_1(1, merge_equal=False, null=True).bandit.arms) == 57
     assert experiment_1(0).environment(0).perform([do(X1=1)]).to_frame()["X1"].tolist() == [1]
 
 
@@ -67,6 +67,45 @@ def test_experiment_2():
     assert (table[1, 1] == 0.9).all()
     assert table[:, :, 1, 1, :].reshape(4, 2)[:, 0].tolist() == pytest.approx([0.7, 0.75, 0.75, 0.9])
     assert table[0, 0, 0, 1].max() == table[1, 0, 1, 0].max() == 0
+
+
+@pytest.mark.parametrize("n", [3, 5, 8])
+def test_experiment_3(n):
+    network, bandit = experiment_3(n)
+    hidden, causes = {f"U{i}" for i in range(n)}, [f"X{i}" for i in range(2, n + 2)]
+    assert network.latents == hidden
+    assert set(network.edges) == {
+        ("X1", "X0"),
+        *((u, "X0") for u in hidden),
+        *(("X1", x) for x in causes),
+        *((f"U{i}", f"X{i + 2}") for i in range(n)),
+        *((x, "Y") for x in causes),
+    }
+    assert len(bandit.arms) == 4 * n * (n - 1) // 2
+    assert all(set(arm) <= set(causes) and len(arm) == 2 for arm in bandit.arms)
+    rewards = expected_rewards(network, bandit, progress=False).sort_values(ascending=False)
+    # a cause is 1 with probability .4 + .1 / 4; worth .4 each for the first two, .2 / n for the others
+    each, rest = 0.425, 0.2 / n
+    assert rewards.index[0] == do(X2=1, X3=1)
+    assert rewards.iloc[0] == pytest.approx(0.8 + rest * (n - 2) * each)
+    assert rewards.iloc[1] == pytest.approx(0.4 + 0.4 * each + rest + rest * (n - 3) * each)
+    assert bandit.sequences[bandit.index(do(X2=1, X3=1))] == [("X2", frozenset({"X1"})), ("X3", frozenset())]
+    q = observation_probabilities(network, bandit, progress=False)
+    assert q[do(X2=1, X3=1)] == pytest.approx(0.5 * 0.4 * 0.4)  # both at 1 while X_1 is 0
+    x0 = network.get_cpds("X0")
+    assert x0.variables == ["X0", *(f"U{i}" for i in range(n)), "X1"]
+    assert x0.values[1][(0,) * n].tolist() == pytest.approx([0.0, 0.1])
+    assert x0.values[1][(1,) * n].tolist() == pytest.approx([1.0, 1.0])
+    assert x0.values[1][(1,) + (0,) * (n - 1)].tolist() == pytest.approx([1 / n, 1 / n + 0.1])
+
+
+def test_experiment_3_with_one_value():
+    few = experiment_3(5, values=[1]).bandit
+    assert len(few.arms) == 10
+    assert all(set(arm.values()) == {1} for arm in few.arms)
+    assert do() in experiment_3(5, values=[1], null=True).bandit.arms
+    with pytest.raises(ValueError, match="n must be at least 3, but got 2"):
+        experiment_3(2)
 
 
 def test_the_parallel_graph():
@@ -114,37 +153,3 @@ def test_the_rows_of_experiment_1_come_again():
         again = pd.DataFrame(module.run(name, [0, 1]))
         kept = rows[(rows.policy == name) & (rows.seed < 2)]
         assert again.to_dict("records") == kept.to_dict("records")
-
-
-def test_the_rows_of_experiment_2():
-    module = benchmark("experiment_2")
-    rows = module.frame.read(ROOT / "data" / "results" / "experiment_2.csv.gz")
-    assert set(rows.groupby(["policy", "budget"]).size()) == {1000}
-    assert (rows["plays"] <= rows["budget"]).all()
-
-
-REFERENCE = {
-    "LUCB1 (.3)": [0.961, 0.598, 0.348, 0.197],
-    "lil'UCB (.3)": [0.961, 0.585, 0.314, 0.170],
-}
-"""Error at 100, 150, 200 and 300 plays by independent code, 1,000 runs or more a point, for what is defined without
-room for choices."""
-
-
-@pytest.mark.parametrize("policy", REFERENCE)
-def test_experiment_2_is_that_of_others(policy):
-    """Two shares of 1,000 runs of one probability p differ by more than 3.3 sqrt(2 p (1-p) / 1,000) once in 1,000."""
-    module = benchmark("experiment_2")
-    rows = module.frame.read(ROOT / "data" / "results" / "experiment_2.csv.gz")
-    errors = summarise(rows[rows["policy"] == policy])["error"]
-    for error, other in zip(errors, REFERENCE[policy], strict=True):
-        assert abs(error - other) <= 3.3 * (2 * other * (1 - other) / 1000) ** 0.5
-
-
-def test_the_rows_of_experiment_2_come_again():
-    module = benchmark("experiment_2")
-    rows = module.frame.read(ROOT / "data" / "results" / "experiment_2.csv.gz")
-    again = repeat(module.POLICIES, module.instance, seeds=[0, 1], budgets=module.BUDGETS, progress=False)
-    kept = rows[rows["seed"] < 2].sort_values(["seed", "policy", "budget"])
-    again = again[kept.columns].sort_values(["seed", "policy", "budget"])
-    assert again.to_dict("records") == kept.to_dict("records")

@@ -1,7 +1,16 @@
 """The paper's instances as data: its experiments and the graph families of its Appendix A, made anew from a seed."""
 
-from pgcpe.paper.families import parallel
+from pgcpe.paper.families import causal_tree, collaborative, parallel, two_layer
 from pgcpe.paper.instance import Instance
 from pgcpe.paper.studies import experiment_1, experiment_2, experiment_3
 
-__all__ = ["Instance", "experiment_1", "experiment_2", "experiment_3", "parallel"]
+__all__ = [
+    "Instance",
+    "causal_tree",
+    "collaborative",
+    "experiment_1",
+    "experiment_2",
+    "experiment_3",
+    "parallel",
+    "two_layer",
+]
