@@ -7,13 +7,13 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from pgcpe.actions import Action, interventions
+from pgcpe.arguments import parser
 from pgcpe.bandit import CausalBandit
 from pgcpe.complexity import hard_arms, observation_probabilities
 from pgcpe.environment import SimulatedEnvironment, expected_rewards
@@ -23,7 +23,7 @@ from pgcpe.experiments import plan as plan_study
 from pgcpe.explanation import Explanation, explain
 from pgcpe.figures import FIGURES
 from pgcpe.identification import equal_effect
-from pgcpe.networks import find_state, load_network, shipped_networks, states_of
+from pgcpe.networks import find_state, load_network, states_of
 from pgcpe.policies import CCPE, LUCB, Policy, Result
 from pgcpe.policies.result import equal_arms
 
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     0: the stopping rule was satisfied. 2: bad input, with one line that says what. 3: the budget is spent, or the graph
     refuted, without a certificate.
     """
-    arguments = _parser().parse_args(argv)
+    arguments = parser(COMMANDS, sorted(POLICIES)).parse_args(argv)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module="pgmpy")
         warnings.showwarning = lambda message, *_, **__: print(f"pgcpe: warning: {message}", file=sys.stderr)
@@ -216,7 +216,10 @@ def figure(arguments: argparse.Namespace) -> int:
     return CERTIFIED
 
 
-# ---------------------------------------------------------------------------------------------------------- arguments
+COMMANDS = {"run": run, "plan": plan, "arms": arms, "identify": identify, "figure": figure}
+
+
+# ---------------------------------------------------------------------------------------- what the arguments describe
 
 
 def _check_picture(file: str | None) -> None:
@@ -291,72 +294,3 @@ def _as_json(result: Result) -> dict[str, Any]:
             )
         ],
     }
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="pgcpe", description="Find the best intervention on a known causal graph, with a guarantee."
-    )
-    parser.add_argument("--version", action="version", version=f"pgcpe {version('pgcpe')}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    network = argparse.ArgumentParser(add_help=False)
-    network.add_argument(
-        "network", metavar="NETWORK", help=f"a BIF or XMLBIF file, or one of {', '.join(shipped_networks())}"
-    )
-    network.add_argument("--latents", metavar="U1,U2", help="variables that nobody observes")
-    network.add_argument("--json", action="store_true", help="print JSON")
-    question = argparse.ArgumentParser(add_help=False)
-    question.add_argument(
-        "--reward",
-        required=True,
-        metavar="VARIABLE=STATE",
-        help="STATE counts 1, the others 0; VARIABLE for 0/1 states",
-    )
-    question.add_argument("--size", type=int, help="how many variables an intervention sets")
-    question.add_argument("--max-size", type=int, help="how many it sets at most (default 1)")
-    question.add_argument("--variables", metavar="A,B", help="the variables that may be set (default: all)")
-    question.add_argument("--values", metavar="yes,no", help="the states they may be set to (default: all)")
-
-    question.add_argument("--epsilon", type=float, default=0.05, help="tolerance (default %(default)s)")
-    level = argparse.ArgumentParser(add_help=False)
-    level.add_argument("--delta", type=float, default=0.05, help="error probability (default %(default)s)")
-
-    command = commands.add_parser("run", parents=[network, question, level], help="simulate a study until it stops")
-    command.add_argument("--policy", choices=sorted(POLICIES), default="ccpe", help="default %(default)s")
-    command.add_argument("--seed", type=int, default=0, help="of the environment and of ties (default %(default)s)")
-    command.add_argument("--budget", type=int, help="the most plays (default: no limit)")
-    command.add_argument("--rows", type=int, default=10, help="arms to print (default %(default)s)")
-    command.add_argument("--plot", metavar="FILE", help="draw the intervals to a PNG, SVG or PDF file")
-    command.set_defaults(command=run)
-
-    command = commands.add_parser(
-        "plan", parents=[network, question, level], help="say how many plays a study would take, NETWORK being a guess"
-    )
-    command.add_argument(
-        "--policy", choices=list(STOPPING_POLICIES), action="append", help="may be repeated (default: all)"
-    )
-    command.add_argument("--runs", type=int, default=20, help="simulated studies of each (default %(default)s)")
-    command.add_argument("--budget", type=int, default=20_000, help="plays to break off after (default %(default)s)")
-    command.add_argument("--seed", type=int, default=0, help="the first of the seeds (default %(default)s)")
-    command.set_defaults(command=plan)
-
-    command = commands.add_parser("arms", parents=[network, question], help="list the arms and what is known of them")
-    command.set_defaults(command=arms)
-
-    command = commands.add_parser("identify", parents=[network], help="say how an effect follows from observation")
-    command.add_argument("--reward", required=True, metavar="VARIABLE", help="the outcome")
-    command.add_argument("--do", action="append", required=True, metavar='"A=1"', help="a treatment; may be repeated")
-    command.set_defaults(command=identify)
-    command = commands.add_parser(
-        "figure",
-        help="draw a figure of the paper's experiments, from rows or anew",
-        description="Draw a figure of the paper's experiments. Rows of the project itself are in its data/results.",
-    )
-    command.add_argument("name", choices=list(FIGURES), help="the figure")
-    command.add_argument("--rows", metavar="FILE", help="rows to draw; with --runs: continued until there are N runs")
-    command.add_argument("--runs", type=int, metavar="N", help="compute this many runs of every point")
-    command.add_argument("--jobs", type=int, default=1, help="how many runs at once (default %(default)s)")
-    command.add_argument("--plot", metavar="FILE", help="PNG, SVG or PDF file (default: figure_NAME.png)")
-    command.add_argument("--json", action="store_true", help="print JSON")
-    command.set_defaults(command=figure)
-    return parser

@@ -64,6 +64,7 @@ ROOMS = [
     "figures.base",
     "figures.settings",
     "figures",
+    "arguments",
     "cli",
     "__main__",
 ]
