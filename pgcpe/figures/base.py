@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +59,15 @@ class Figure(ABC):
         Its experiments.
     iteration
         How many plays an iteration of each policy is, 1 for those not named.
+    styles
+        As for `plot_curves`, so that a policy has one colour in all figures.
     """
 
     title: str
     claim: str
     parts: tuple[Part, ...]
     iteration: Mapping[str, int]
+    styles: Mapping[str, int] = field(default_factory=dict)
 
     def rows(
         self,
@@ -198,6 +201,7 @@ class Errors(Figure):
             x="T",
             y="error of the recommendation",
             columns=len(self.counted),
+            styles=self.styles,
             logarithmic_x=self.logarithmic,
         )
 
@@ -211,7 +215,7 @@ class PlaysToStop(Figure):
         return [BROKEN_OFF]
 
     def numbers(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the medians with their intervals, ``stopped`` and ``wrong`` as in `summarise`."""
+        """Return the medians with their intervals, ``stopped`` and ``wrong`` as in `summarise`, and a ``note``."""
         summed = summarise(self.of(rows))
         parts = []
         for way, iteration in self.counted.items():
@@ -230,6 +234,7 @@ class PlaysToStop(Figure):
                             "runs": mine["runs"],
                             "stopped": mine["stopped"],
                             "wrong": mine["wrong"],
+                            "note": [f"{share:.0%} wrong" if share else "" for share in mine["wrong"] / mine["runs"]],
                         }
                     )
                 )
@@ -243,5 +248,6 @@ class PlaysToStop(Figure):
             x="n, the number of causes of the reward",
             y="median until it stops",
             columns=len({part.reading for part in self.parts}),
+            styles=self.styles,
             logarithmic_y=True,
         )

@@ -140,12 +140,14 @@ FIGURES: dict[str, Figure] = {
         claim="CCPE-General needs fewer samples than LUCB and lil'UCB.",
         parts=_parts_of_3("Experiment 3 until it stops", (5, 8, 10), 0.05),
         iteration=ITERATION_3,
+        styles={"CCPE-General (.3, .4)": 3},
     ),
     "3b": Errors(
         title="Experiment 3: hidden variables, n = 5, 41 and 11 arms",
         claim="CCPE-General has a smaller error probability than LUCB and lil'UCB.",
         parts=_parts_of_3("Experiment 3", (5,), 0.1),
         iteration=ITERATION_3,
+        styles={"CCPE-General (.3, .4)": 3},
         times=tuple(range(50, 501, 50)),
     ),
     "budget": Errors(
