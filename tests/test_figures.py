@@ -145,6 +145,62 @@ def test_experiment_2_is_that_of_others(policy):
         assert abs(errors[budget] - other) <= 3.3 * math.sqrt(2 * other * (1 - other) / 1000)
 
 
+def errors(name, panel):
+    """The errors of a panel, times by policies."""
+    numbers = FIGURES[name].numbers(ROWS[name])
+    return numbers[numbers["panel"] == panel].pivot(index="x", columns="policy", values="y")
+
+
+def ahead(name, panel, policy, others, times):
+    """Whether the 95 % interval of a policy is below those of others at all these times."""
+    numbers = FIGURES[name].numbers(ROWS[name])
+    at = numbers[(numbers["panel"] == panel) & numbers["x"].isin(list(times))].set_index(["policy", "x"])
+    assert len(at.loc[policy]) == len(list(times))
+    return all((at.loc[policy]["high"] < at.loc[other]["low"]).all() for other in others)
+
+
+def test_what_is_said_of_figure_1():
+    direct = ["LUCB1 (.3)", "lil'UCB (.3)"]
+    name = "CCPE-BGLM (.05, .4), fitted every 50 iterations"
+    assert ahead("1", "T in iterations", name, ["Propagating-Inference", *direct], [50, 100, 150])
+    plays = errors("1", "T in plays")
+    assert (
+        plays.loc[100:, "Propagating-Inference"] < plays.loc[100:].drop(columns="Propagating-Inference").min(axis=1)
+    ).all()
+    assert ahead("1", "T in plays", "CCPE-BGLM (.05, .4), fitted every 50 plays", direct, range(50, 501, 50))
+
+
+def test_what_is_said_of_figure_2():
+    iterations, plays = errors("2", "T in iterations"), errors("2", "T in plays")
+    ours, other = "CCPE-General (.25, .4)", "Propagating-Inference"
+    assert (iterations.loc[100:, ours] - iterations.loc[100:, other]).abs().max() < 0.04
+    assert (iterations.loc[150:, ours] <= iterations.loc[150:, other] + 0.005).all()
+    assert ahead("2", "T in plays", other, [ours, "LUCB1 (.3)", "lil'UCB (.3)"], range(50, 601, 50))
+    assert plays.loc[600, "lil'UCB (.3)"] > 0.1
+
+
+def test_what_is_said_of_figure_3a():
+    order = FIGURES["3a"].order(ROWS["3a"]).set_index(["panel", "at"])["order"]
+    first = {key: text.split(" <")[0] for key, text in order.items()}
+    won = {key for key, policy in first.items() if policy.startswith("CCPE")}
+    assert won == {("s all values: iterations", 8.0), ("s all values: iterations", 10.0)}
+    numbers = FIGURES["3a"].numbers(ROWS["3a"])
+    wrong = numbers.assign(share=numbers["wrong"] / numbers["runs"]).groupby("policy")["share"]
+    assert 0.04 < wrong.min()["lil'UCB (.25)"] < wrong.max()["lil'UCB (.25)"] < 0.25
+    assert wrong.max()[["LUCB1 (.25)", "CCPE-General (.3, .4)"]].tolist() == [0, 0]
+
+
+def test_what_is_said_of_figure_3b():
+    ours, lucb, lil = "CCPE-General (.3, .4)", "LUCB1 (.25)", "lil'UCB (.25)"
+    both, one = "Experiment 3, n = 5, s all values", "Experiment 3, n = 5, s = 1"
+    assert ahead("3b", f"{both}: T in iterations", ours, [lucb, lil], range(100, 501, 50))
+    assert ahead("3b", f"{both}: T in plays", lucb, [ours], [100, 150])
+    assert (errors("3b", f"{both}: T in plays").loc[250:].idxmin(axis=1) == ours).all()
+    assert ahead("3b", f"{one}: T in plays", lucb, [ours], [50, 100, 150, 200])
+    iterations = errors("3b", f"{one}: T in iterations")
+    assert (iterations[ours] - iterations[lucb]).abs().max() < 0.03
+
+
 # --------------------------------------------------------------------------------------------------- the command line
 
 
