@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from pgcpe import (
     CausalBandit,
-    CausalSuccessiveRejects,
     ParallelBandit,
     Policy,
     PropagatingInference,
-    SequentialHalving,
-    SuccessiveRejects,
     TwoPhase,
-    UniformSampling,
     interventions,
     load_network,
 )
+from pgcpe.figures import FIGURES
 
 
 def shipped(name: str, reward: str, good: str, latents: tuple[str, ...] = (), **size: int) -> tuple[Any, CausalBandit]:
@@ -31,15 +27,8 @@ def shipped(name: str, reward: str, good: str, latents: tuple[str, ...] = (), **
 
 
 FIXED_BUDGET: dict[str, Callable[..., Policy]] = {
-    "uniform": UniformSampling,
-    "Successive Rejects": SuccessiveRejects,
-    "Sequential Halving": SequentialHalving,
-    "Sequential Halving, kept": partial(SequentialHalving, keep=True),
-    "Causal SR, larger": CausalSuccessiveRejects,
-    "Causal SR, counts": partial(CausalSuccessiveRejects, merge="counts"),
-    "Causal SR, variance": partial(CausalSuccessiveRejects, merge="variance"),
+    **FIGURES["budget"].parts[0].policies,
     "parallel bandit": ParallelBandit,
     "two-phase": TwoPhase,
     "Propagating-Inference, 1/C": PropagatingInference,
-    "Propagating-Inference, optimised": partial(PropagatingInference, eta="optimised"),
 }

@@ -28,8 +28,13 @@ from pgcpe.policies import (
 __all__ = ["FIGURES"]
 
 
-def _lucb(alpha: float, delta: float) -> MakePolicy:
-    return partial(LUCB, radius="lucb1", alpha=alpha, epsilon=0.0, delta=delta)
+def _direct(alpha: float, delta: float) -> dict[str, MakePolicy]:
+    """Return the two policies without a graph, with a factor of their radii."""
+    factor = f"({alpha:g})".replace("0.", ".")
+    return {
+        f"LUCB1 {factor}": partial(LUCB, radius="lucb1", alpha=alpha, epsilon=0.0, delta=delta),
+        f"lil'UCB {factor}": partial(LilUCB, alpha=alpha, delta=delta),
+    }
 
 
 def _ccpe(estimator: Any, delta: float) -> MakePolicy:
@@ -67,8 +72,7 @@ def _experiment_3(seed: int, *, n: int, values: tuple[int, ...] | None) -> tuple
 def _hidden(delta: float) -> dict[str, MakePolicy]:
     """Return the policies of Experiment 3."""
     return {
-        "LUCB1 (.25)": _lucb(0.25, delta),
-        "lil'UCB (.25)": partial(LilUCB, alpha=0.25, delta=delta),
+        **_direct(0.25, delta),
         "CCPE-General (.3, .4)": _ccpe(AdmissibleSequence("paper", 0.3), delta),
     }
 
@@ -101,8 +105,7 @@ FIGURES: dict[str, Figure] = {
             Part(
                 "Experiment 1",
                 {
-                    "LUCB1 (.3)": _lucb(0.3, 0.1),
-                    "lil'UCB (.3)": partial(LilUCB, alpha=0.3, delta=0.1),
+                    **_direct(0.3, 0.1),
                     "Propagating-Inference": PropagatingInference,
                     "CCPE-BGLM (.05, .4), fitted every 50 plays": _ccpe(_bglm(50), 0.1),
                     "CCPE-BGLM (.05, .4), fitted every 50 iterations": _ccpe(_bglm(150), 0.1),
@@ -124,8 +127,7 @@ FIGURES: dict[str, Figure] = {
             Part(
                 "Experiment 2",
                 {
-                    "LUCB1 (.3)": _lucb(0.3, 0.1),
-                    "lil'UCB (.3)": partial(LilUCB, alpha=0.3, delta=0.1),
+                    **_direct(0.3, 0.1),
                     "Propagating-Inference": PropagatingInference,
                     "CCPE-General (.25, .4)": _ccpe(AdmissibleSequence("paper", 0.25), 0.1),
                 },
