@@ -23,6 +23,7 @@ __all__ = [
     "mutilated",
     "nodes_on_paths",
     "number_of_cells",
+    "poolable",
     "without_noise",
 ]
 
@@ -170,6 +171,48 @@ def is_admissible_sequence(graph: nx.DiGraph, sequence: Iterable[tuple[str, Iter
             return False
         given.add(x)
     return True
+
+
+def poolable(graph: nx.DiGraph, treatments: Iterable[str], variable: str, given: Iterable[str]) -> bool:
+    """Return whether plays that set the treatments show P(variable | given) as passive observation does.
+
+    They do if the variable is none of them and d-separated, given `given`, from an indicator of the intervention added
+    as a cause of each treatment; where it is not separated the two distributions differ in general. Values in `given`
+    that contradict those of the treatments have no plays, which this does not say.
+
+    Parameters
+    ----------
+    graph
+        The graph with its latent variables.
+    treatments
+        The variables W of an action as it is *played*: a treatment without effect on the outcome matters too. An action
+        will do.
+    variable, given
+        The factor.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown or latent, or the variable is among `given`.
+
+    Examples
+    --------
+    >>> from pgmpy.base import DAG
+    >>> graph = DAG([("Z", "X"), ("Z", "Y"), ("X", "Y")])
+    >>> poolable(graph, ["X"], "Y", ["X", "Z"]), poolable(graph, ["X"], "Z", []), poolable(graph, ["X"], "Y", ["X"])
+    (True, True, False)
+    """
+    played, condition = frozenset(treatments), frozenset(given)
+    checked_question(graph, (played | condition) - {variable}, variable)
+    if variable in condition:
+        raise ValueError(f"given must not hold the variable itself, but got {variable} in {sorted(condition)}")
+    if variable in played:
+        return False
+    regimes = {("set", w): w for w in played}  # no name of a variable
+    marked = nx.DiGraph(graph.edges)
+    marked.add_nodes_from(graph)
+    marked.add_edges_from(regimes.items())
+    return not regimes or bool(nx.is_d_separator(marked, set(regimes), {variable}, set(condition)))
 
 
 def number_of_cells(sequence: AdmissibleSteps, states: States | None = None) -> int:

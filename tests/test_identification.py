@@ -5,11 +5,21 @@ import itertools
 import networkx as nx
 import numpy as np
 import pytest
-from helpers import case, case_network, dag, hidden_anywhere, is_separated, joint, random_questions, random_tables
+from helpers import (
+    case,
+    case_network,
+    dag,
+    hidden_anywhere,
+    is_separated,
+    joint,
+    random_dag,
+    random_questions,
+    random_tables,
+)
 from pgmpy.base import DAG
 
 from pgcpe import Action, admissible_sequence, do, equal_effect, expected_reward, explain, is_admissible_sequence
-from pgcpe.identification import mutilated, number_of_cells
+from pgcpe.identification import mutilated, number_of_cells, poolable
 
 NETWORKS = ["sprinkler", "instrument", "sequential_treatments", "front_door", "confounded_twice", "mediated"]
 
@@ -309,3 +319,59 @@ def test_errors_of_the_other_questions():
             equal_effect(graph, do({name: 1}), "Y")
         with pytest.raises(ValueError, match=message):
             is_admissible_sequence(graph, [(name, [])], "Y")
+
+
+# ---------------------------------------------------------------------------------------------------------- poolable
+
+
+def test_poolable_is_sound_and_complete():
+    """1,000 random factors: where plays are poolable the distributions are equal, elsewhere random tables differ."""
+    rng = np.random.default_rng(11)
+    answers = {True: 0, False: 0}
+    while sum(answers.values()) < 1_000:
+        observed = int(rng.integers(3, 6))
+        graph = random_dag(rng, observed, int(rng.integers(0, 3)), 0.5)
+        names = [f"V{i}" for i in range(observed)]
+        tables = random_tables(rng, graph, most=2)
+        order = list(tables)
+        for _ in range(5):
+            played = [str(v) for v in rng.choice(names, int(rng.integers(1, 3)), replace=False)]
+            variable = str(rng.choice([v for v in names if v not in played]))
+            given = [v for v in names if v != variable and rng.random() < 0.5]
+            setting = {v: int(rng.integers(2)) for v in played}
+            factors = []
+            for distribution in (joint(tables), joint(tables, setting)):
+                kept = [v for v in order if v in (*given, variable)]
+                marginal = distribution.sum(axis=tuple(i for i, v in enumerate(order) if v not in kept))
+                marginal = np.moveaxis(marginal, kept.index(variable), -1)
+                left = [v for v in kept if v != variable]
+                cell = tuple(setting.get(v, slice(None)) for v in left)  # values that agree with the intervention
+                factors.append(marginal[cell] / marginal[cell].sum(axis=-1, keepdims=True))
+            alike = bool(np.abs(factors[0] - factors[1]).max() < 1e-9)
+            assert poolable(graph, played, variable, given) == alike
+            answers[alike] += 1
+    assert min(answers.values()) > 200
+
+
+def test_own_plays_are_poolable_at_every_step_of_a_simple_sequence():
+    graph = dag([("Z", "X"), ("Z", "Y"), ("X", "Y")])
+    assert poolable(graph, do(X=1), "Z", [])
+    assert poolable(graph, do(X=1), "Y", ["Z", "X"])
+    assert poolable(graph, do(), "Y", ["X"])
+    assert not poolable(graph, do(Z=1), "Z", [])
+    assert not poolable(graph, do(X=1), "Y", ["X"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((["X"], "Y", ["Y"]), "given must not hold the variable itself"),
+        ((["Q"], "Y", []), "must be variables of the graph, but got Q"),
+        ((["U"], "Y", []), "must be observed, but U is latent"),
+        ((["X"], "U", []), "must be observed, but U is latent"),
+    ],
+)
+def test_poolable_of_what_makes_no_sense(arguments, message):
+    graph = dag([("U", "X"), ("U", "Y"), ("X", "Y")], {"U"})
+    with pytest.raises(ValueError, match=message):
+        poolable(graph, *arguments)
