@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -55,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return int(arguments.command(arguments))
         except (ValueError, TypeError, OSError, ImportError) as error:
-            print(f"pgcpe: {error}", file=sys.stderr)
+            print(f"pgcpe: {' '.join(str(error).split())}", file=sys.stderr)
             return BAD_INPUT
 
 
@@ -208,7 +209,8 @@ def figure(arguments: argparse.Namespace) -> int:
         print(f"{drawn.title}\nThe paper: {drawn.claim}\n")
         for panel, mine in numbers.groupby("panel", sort=False):
             table = mine.pivot(index="x", columns="policy", values="y")[list(dict.fromkeys(mine["policy"]))]
-            print(f"{panel}, {mine['runs'].min():,} runs\n{table.to_string(float_format='{:,.4g}'.format)}\n")
+            runs = " to ".join(f"{n:,}" for n in sorted({mine["runs"].min(), mine["runs"].max()}))
+            print(f"{panel}, {runs} runs\n{table.to_string(float_format='{:,.4g}'.format)}\n")
         print("Best first; < where the 95 % intervals are apart, ~ where they are not:\n")
         print(drawn.order(rows).to_string(index=False))
     drawn.draw(rows).savefig(picture, dpi=150)
@@ -224,8 +226,13 @@ COMMANDS = {"run": run, "plan": plan, "arms": arms, "identify": identify, "figur
 
 def _check_picture(file: str | None) -> None:
     """Raise unless a picture can be written: a study should not be lost to a name that cannot."""
-    if file is not None and (Path(file).suffix not in PICTURES or not Path(file).parent.is_dir()):
-        raise ValueError(f"--plot must name a {', '.join(PICTURES)} file in an existing folder, but got {file}")
+    if file is None:
+        return
+    picture = Path(file)
+    if picture.suffix not in PICTURES or picture.is_dir() or not os.access(picture.parent, os.W_OK):
+        raise ValueError(
+            f"--plot must name a {', '.join(PICTURES)} file in a folder that can be written, but got {file}"
+        )
 
 
 def _question(arguments: argparse.Namespace) -> tuple[Any, CausalBandit]:

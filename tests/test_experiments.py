@@ -1,5 +1,6 @@
 """repeat and plan: what rows they give, that they are the same however they are run, and that they are true."""
 
+import gzip
 from functools import partial
 
 import joblib
@@ -7,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgcpe import CCPE, LUCB, AdmissibleSequence, SimulatedEnvironment, SuccessiveRejects, expected_rewards
+from pgcpe import CCPE, LUCB, AdmissibleSequence, SimulatedEnvironment, SuccessiveRejects, do, expected_rewards
 from pgcpe.experiments import grid_search, plan, read_rows, repeat, summarise
-from pgcpe.experiments.running import takes_budget
+from pgcpe.experiments.rows import KEY
+from pgcpe.experiments.running import _described, takes_budget
 from pgcpe.experiments.summary import _median_interval
 from pgcpe.paper import experiment_2, parallel
 
@@ -102,12 +104,12 @@ def test_the_copies_of_an_environment_do_not_disturb_each_other():
 
 def test_rows_say_what_was_run(rows):
     lucb, rejects = (rows[rows["policy"] == name].iloc[0] for name in POLICIES)
-    assert (lucb["parameters"], lucb["radius"], lucb["epsilon"], lucb["delta"]) == ("epsilon=0.1", "kt", 0.1, 0.05)
-    assert rejects["parameters"] == ""
+    assert (lucb["radius"], lucb["epsilon"], lucb["delta"]) == ("kt", 0.1, 0.05)
+    assert (lucb["parameters"], rejects["parameters"]) == ("LUCB(epsilon=0.1)", "SuccessiveRejects()")
     ccpe = partial(CCPE, estimator=AdmissibleSequence("paper", 0.25), delta=0.1)
     named = repeat({"CCPE": ccpe}, instance, seeds=[0], budgets=[5], experiment="parallel", progress=False).iloc[0]
     assert named["experiment"] == "parallel"
-    assert named["parameters"] == "delta=0.1, estimator=AdmissibleSequence(alpha=0.25, radius='paper')"
+    assert named["parameters"] == "CCPE(delta=0.1, estimator=AdmissibleSequence(alpha=0.25, radius='paper'))"
     assert named["radius"] == "kt, paper"
 
 
@@ -158,15 +160,103 @@ def test_a_cut_run_goes_on_where_it_stopped(file):
     assert again == [3, 4, 5]  # nothing was left to do
 
 
-@pytest.mark.parametrize("length", [1, 30, 200])
-def test_a_line_cut_in_the_midst_is_run_again(file, length):
+def test_a_run_may_be_cut_anywhere(file):
+    """At every byte of the last seed, and at some before it: nothing is lost, and the rest is run again."""
     whole = repeat(POLICIES, instance, **FILED, file=file)
     text = file.read_bytes()
-    file.write_bytes(text[:-length])
+    last = text.rindex(b"two causes,LUCB", 0, text.rindex(b"two causes,LUCB"))  # of its two rows there
+    few = FILED | {"seeds": [0, 5]}
+    expected = whole[whole["seed"].isin([0, 5])].reset_index(drop=True)
+    for length in [0, 5, 300, 800, *range(last, len(text), 7), *range(len(text) - 12, len(text))]:
+        file.write_bytes(text[:length])
+        pd.testing.assert_frame_equal(repeat(POLICIES, instance, **few, file=file), expected)
+        pd.testing.assert_frame_equal(read_rows(file).query("seed in [0, 5]").reset_index(drop=True), expected)
+
+
+def test_only_what_was_cut_is_taken_off(file):
+    repeat(POLICIES, instance, **FILED, file=file)
+    text = file.read_bytes()
     again = []
-    pd.testing.assert_frame_equal(repeat(POLICIES, counted(again), **FILED, file=file), whole)
-    assert again == [5]
-    assert all(line.count(b",") >= 16 for line in file.read_bytes().splitlines())  # no line is run into another
+    for cut in (text[:-1], text):  # an editor may leave out the last end of line
+        file.write_bytes(cut)
+        repeat(POLICIES, counted(again), **FILED, file=file)
+        assert file.read_bytes() == text
+    assert again == []
+
+
+FOREIGN = {
+    "notes": b"my precious notes",
+    "another table": b"a,b\n1,2\n",
+    "other columns": b"policy,experiment,seed\nLUCB,x,1\n",
+    "an end of line": b"\n",
+    "old Mac": None,
+    "binary": bytes(range(256)),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_file_of_something_else_is_not_touched(name, file):
+    content = FOREIGN[name]
+    if content is None:
+        repeat(POLICIES, instance, **FILED, file=file)
+        content = file.read_bytes().replace(b"\n", b"\r")
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match=r"rows\.csv must be empty or have the rows of `repeat`, but begins with"):
+        repeat(POLICIES, instance, **FILED, file=file)
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("seed", "zz", "seed must be an integer, but row 3 of .* has 'zz'"),
+        ("plays", "1.5", "plays must be an integer"),
+        ("regret", "much", "regret must be a number"),
+        ("correct", "no", "correct must be True or False, but row 3 of .* has 'no'"),
+        ("stopped", "", "stopped must be True or False"),
+    ],
+)
+def test_a_file_that_was_spoilt(column, value, message, file):
+    repeat(POLICIES, instance, **FILED, file=file)
+    table = pd.read_csv(file, dtype=str, keep_default_na=False)
+    table.loc[3, column] = value
+    table.to_csv(file, index=False)
+    before = file.read_bytes()
+    for use in (lambda: read_rows(file), lambda: repeat(POLICIES, instance, **FILED, file=file)):
+        with pytest.raises(ValueError, match=message):
+            use()
+    assert file.read_bytes() == before
+
+
+def test_files_that_cannot_be_read(tmp_path, file):
+    repeat(POLICIES, instance, **FILED, file=file)
+    packed = gzip.compress(file.read_bytes())
+    for name, content in {"a.csv.gz": packed[:200], "b.csv.zip": b"none", "c.csv.xz": packed, "d.csv": b'a\n"'}.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ValueError, match=name):
+            read_rows(tmp_path / name)
+    (tmp_path / "e.csv.gz").write_bytes(packed)
+    pd.testing.assert_frame_equal(read_rows(tmp_path / "e.csv.gz"), read_rows(file))
+
+
+def test_rows_that_come_twice_count_once(file):
+    rows = repeat(POLICIES, instance, **FILED | {"budgets": [20]}, file=file)
+    both = repeat(POLICIES, instance, **FILED, file=file)
+    assert file.read_text().count("\n") == 1 + len(rows) + len(both)
+    pd.testing.assert_frame_equal(
+        read_rows(file).sort_values(KEY, ignore_index=True), both.sort_values(KEY, ignore_index=True)
+    )
+
+
+def test_texts_of_any_kind(file):
+    names = ['comma, "quoted"', "NA", "1", "1e5", "True", "ünïcode", "'", "None"]
+    policies = dict.fromkeys(names, SuccessiveRejects)
+    rows = repeat(policies, instance, **FILED | {"seeds": [0], "experiment": "NA"}, file=file)
+    pd.testing.assert_frame_equal(read_rows(file), rows)
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))  # as another system writes it
+    pd.testing.assert_frame_equal(
+        repeat(policies, instance, **FILED | {"seeds": [0], "experiment": "NA"}, file=file), rows
+    )
 
 
 def test_another_policy_or_experiment_joins_the_file(file):
@@ -184,14 +274,28 @@ def test_another_policy_or_experiment_joins_the_file(file):
 def test_rows_of_other_parameters_are_not_taken_for_these(file):
     repeat(POLICIES, instance, **FILED, file=file)
     before = file.read_bytes()
-    with pytest.raises(ValueError, match=r"has rows of LUCB with the parameters \(epsilon=0.1\), not \(epsilon=0.2\)"):
-        repeat({"LUCB": partial(LUCB, epsilon=0.2)}, instance, **FILED, file=file)
+    for other, text in (
+        (partial(LUCB, epsilon=0.2), r"LUCB\(epsilon=0.2\)"),
+        (SuccessiveRejects, r"SuccessiveRejects\(\)"),
+    ):
+        with pytest.raises(ValueError, match=rf"has rows of LUCB as LUCB\(epsilon=0.1\), not as {text}"):
+            repeat({"LUCB": other}, instance, **FILED, file=file)
     assert file.read_bytes() == before
 
 
+def test_parameters_as_text():
+    grid = np.zeros(3_000)
+    other = grid.copy()
+    other[1_500] = 1e-12
+    assert _described(partial(LUCB, w=grid)) != _described(partial(LUCB, w=other))
+    assert _described(partial(LUCB, alpha=np.float64(0.1))) == _described(partial(LUCB, alpha=0.1))
+    assert _described(partial(LUCB, a=object(), f=np.mean)) == "LUCB(a=<object object>, f=mean)"
+
+
 def test_a_file_that_rows_cannot_go_to(tmp_path):
-    with pytest.raises(ValueError, match=r"rows are appended to a \.csv file, but got .*rows\.csv\.gz"):
-        repeat(POLICIES, instance, **FILED, file=tmp_path / "rows.csv.gz")
+    for place in (tmp_path / "rows.csv.gz", tmp_path / "nowhere" / "rows.csv", tmp_path):
+        with pytest.raises(ValueError, match=r"rows are appended to a \.csv file in an existing folder, but got"):
+            repeat(POLICIES, counted([], cut=0), **FILED, file=place)
     (tmp_path / "empty.csv").touch()
     with pytest.raises(ValueError, match="must have rows, but is empty"):
         read_rows(tmp_path / "empty.csv")
@@ -205,6 +309,16 @@ def test_rows_without_a_truth_come_back_without_it(file):
     rows = repeat(POLICIES, lambda seed: (instance(seed)[0], Laboratory(seed)), **FILED | {"seeds": [0]}, file=file)
     assert "correct" not in rows
     pd.testing.assert_frame_equal(read_rows(file), rows)
+    known = repeat(POLICIES, instance, **FILED | {"experiment": "known"}, file=file)
+    for name, expected in (("known", known), ("two causes", rows)):
+        mine = read_rows(file).query("experiment == @name").reset_index(drop=True)
+        pd.testing.assert_frame_equal(mine[list(rows)], expected[list(rows)])
+        assert mine["correct"].isna().all() == (name == "two causes")
+    pd.testing.assert_frame_equal(repeat(POLICIES, instance, **FILED | {"experiment": "known"}, file=file), known)
+    with pytest.raises(ValueError, match="rows must say which recommendations are correct"):
+        summarise(read_rows(file))
+    with pytest.raises(ValueError, match="rows must be those of `repeat` where the truth is known, but lack correct"):
+        summarise(rows)
 
 
 def test_a_context_of_joblib_chooses_where(rows):
@@ -234,7 +348,7 @@ def test_a_grid_is_searched(file):
     assert len(table) == rows["policy"].nunique() == 4
     assert table["error"].is_monotonic_increasing
     for line in table.itertuples():
-        mine = rows[rows["policy"] == f"alpha={line.alpha}, radius={line.radius}"]
+        mine = rows[rows["policy"] == f"alpha={line.alpha}, radius={line.radius!r}"]
         assert line.error == pytest.approx(1 - mine["correct"].mean())
         assert line.runs == 12
     assert table["error at 90"].mean() < table["error at 30"].mean()
@@ -273,13 +387,47 @@ def test_a_summary_counts():
     assert np.isnan(summed["plays_low"])  # no interval of order statistics holds with 95 % in 4 runs
 
 
+@pytest.mark.parametrize("grid", [{}, {"seed": [1]}, {"error": [1]}, {"alpha": [1.0, 1.0]}])
+def test_a_grid_that_makes_no_sense(grid):
+    with pytest.raises(ValueError, match="grid must have parameters"):
+        grid_search(LUCB, instance, grid, seeds=[0], budgets=[10], progress=False)
+
+
 @pytest.mark.parametrize(
-    "bad", [{"seeds": []}, {"budgets": []}, {"budgets": [0, 5]}, {"policies": {}}], ids=lambda bad: next(iter(bad))
+    ("bad", "error", "message"),
+    [
+        ({"policies": {}}, ValueError, "there must be at least one policy"),
+        ({"policies": {"a": 3}}, TypeError, "a must be callable"),
+        ({"policies": {1: LUCB}}, ValueError, "must be named by a line of text, but got 1"),
+        ({"policies": {"a\nb": LUCB}}, ValueError, "must be named by a line of text"),
+        ({"experiment": None}, ValueError, "must be named by a line of text, but got None"),
+        ({"policies": {"a": partial(LUCB, seed=3)}}, ValueError, "a must not fix its seed"),
+        ({"policies": {"a": lambda bandit, seed: None}}, TypeError, "must make a policy, but made None"),
+        ({"seeds": []}, ValueError, "seeds must be distinct and at least one"),
+        ({"seeds": [0, 0]}, ValueError, "seeds must be distinct"),
+        ({"seeds": [0, None]}, ValueError, "seeds must be integers from 0"),
+        ({"seeds": [-1]}, ValueError, "seeds must be integers from 0"),
+        ({"seeds": [2**63]}, ValueError, "seeds must be integers from 0"),
+        ({"budgets": []}, ValueError, "budgets must be positive integers"),
+        ({"budgets": [0, 5]}, ValueError, "budgets must be positive integers"),
+        ({"budgets": [20.7]}, ValueError, "budgets must be positive integers"),
+        ({"budgets": {"LUCB": "12", "SR": [7]}}, TypeError, "budgets must be a sequence of integers, but got '12'"),
+        ({"budgets": 20}, TypeError, "budgets must be a sequence of integers, but got 20"),
+    ],
 )
-def test_nothing_to_do_is_an_error(bad):
+def test_bad_arguments(bad, error, message):
     given = {"policies": POLICIES, "instance": instance, "seeds": [0], "budgets": [5], "progress": False} | bad
-    with pytest.raises(ValueError, match="there must be policies, seeds and positive budgets"):
+    with pytest.raises(error, match=message):
         repeat(**given)
+
+
+def test_a_policy_that_was_told_of_plays_before():
+    def informed(bandit, seed):
+        policy = LUCB(bandit, epsilon=0.1, seed=seed)
+        return policy.tell(do(), instance(9)[1].sample(do(), 30))
+
+    rows = repeat({"informed": informed}, instance, seeds=[0], budgets=[20, 40], progress=False)
+    assert rows["plays"].tolist() == [30, 40]
 
 
 def test_a_plan_is_what_happens():

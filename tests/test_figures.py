@@ -164,9 +164,7 @@ def test_what_is_said_of_figure_1():
     name = "CCPE-BGLM (.05, .4), fitted every 50 iterations"
     assert ahead("1", "T in iterations", name, ["Propagating-Inference", *direct], [50, 100, 150])
     plays = errors("1", "T in plays")
-    assert (
-        plays.loc[100:, "Propagating-Inference"] < plays.loc[100:].drop(columns="Propagating-Inference").min(axis=1)
-    ).all()
+    assert (plays.idxmin(axis=1) == "Propagating-Inference").all()
     assert ahead("1", "T in plays", "CCPE-BGLM (.05, .4), fitted every 50 plays", direct, range(50, 501, 50))
 
 
@@ -243,11 +241,15 @@ def test_computing_and_continuing_on_the_command_line(tmp_path, capsys, monkeypa
         (["--runs", 0], "--runs must be at least 1, but got 0"),
         (["--rows", "no_such_file.csv"], "no_such_file.csv"),
         (["--rows", FILES["2"]], "rows must have every budget of LUCB1 (.25)"),
-        (["--rows", ROOT / "data" / "results" / "planned.csv"], "rows must be those of `repeat`, but lack"),
+        (["--rows", ROOT / "data" / "results" / "planned.csv"], "planned.csv lacks experiment"),
         (["--rows", FILES["3b"], "--plot", "figure.docx"], "--plot must name a .png, .svg, .pdf file"),
+        (["--rows", FILES["3b"], "--plot", "no_such_folder/figure.png"], "in a folder that can be written"),
+        (["--rows", __file__], "cannot be read"),
         (["--rows", FILES["3b"], "--runs", 5], "rows are appended to a .csv file"),
     ],
 )
 def test_what_goes_wrong_on_the_command_line(arguments, message, capsys):
     assert figure("3b", *arguments) == 2
-    assert message in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1

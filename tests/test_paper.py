@@ -104,8 +104,9 @@ def test_experiment_3_with_one_value():
     assert len(few.arms) == 10
     assert all(set(arm.values()) == {1} for arm in few.arms)
     assert do() in experiment_3(5, values=[1], null=True).bandit.arms
-    with pytest.raises(ValueError, match="n must be at least 3, but got 2"):
-        experiment_3(2)
+    for n in (2, 19):
+        with pytest.raises(ValueError, match=f"n must be between 3 and 18, but got {n}"):
+            experiment_3(n)
 
 
 def test_the_parallel_graph():
@@ -124,7 +125,9 @@ def test_the_parallel_graph():
     assert SimulatedEnvironment(large.network, seed=0).perform([do(X50=1)]).to_frame()["X50"].tolist() == [1]
 
 
-@pytest.mark.parametrize("bad", [([0.5], [0.1, 0.1], 0.2), ([1.5], [0.1], 0.2), ([0.5], [0.9], 0.2)])
+@pytest.mark.parametrize(
+    "bad", [([0.5], [0.1, 0.1], 0.2), ([1.5], [0.1], 0.2), ([0.5], [0.9], 0.2), ([0.5] * 21, [0.01] * 21, 0.1)]
+)
 def test_a_parallel_graph_of_probabilities_alone(bad):
     with pytest.raises(ValueError, match="must"):
         parallel(*bad)

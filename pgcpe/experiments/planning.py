@@ -73,6 +73,8 @@ def plan(
       policy  stopped  wrong
     0   LUCB      1.0    0.0
     """
+    if runs < 1:
+        raise ValueError(f"runs must be at least 1, but got {runs}")
     simulator = SimulatedEnvironment(guess, seed=None)
     rows = repeat(
         {name: partial(make, epsilon=epsilon, delta=delta) for name, make in (policies or STOPPING_POLICIES).items()},

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import copy
 import inspect
+import re
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from tqdm.auto import tqdm
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.environment import Environment
-from pgcpe.experiments.rows import append_rows, kept_rows
+from pgcpe.experiments.rows import append_rows, checked_file, frame_of, kept_rows
 from pgcpe.policies import Policy
 
 __all__ = ["MakeInstance", "MakePolicy", "repeat"]
@@ -71,16 +74,17 @@ def repeat(
     -------
     pandas.DataFrame
         A row for each seed, policy and budget, in the order of the seeds, the same however they were run:
-        ``experiment``, ``policy``, ``parameters``, ``radius`` (of each estimator that has one), ``epsilon``, ``delta``,
-        ``arms``, ``seed``, ``budget``, ``plays`` (at most the budget), ``cost``, ``stopped``, ``certificate`` ("" for
-        none), ``recommendation``, ``regret`` (how far it is below the best) and ``correct`` (that it is not), both
-        missing where the truth is not known, and ``conflicts``.
+        ``experiment``, ``policy``, ``parameters`` (what made it), ``radius`` (of each estimator that has one),
+        ``epsilon``, ``delta``, ``arms``, ``seed``, ``budget``, ``plays`` (at most the budget), ``cost``,
+        ``certificate`` ("" for none), ``recommendation``, ``regret`` (how far it is below the best) and ``correct``
+        (that it is not), both missing where the truth is not known, ``conflicts`` and ``stopped``.
 
     Raises
     ------
-    ValueError
-        If there is no policy, seed or budget, or a budget is no positive integer; or if the file has rows of a policy
-        of the same name with other parameters.
+    ValueError, TypeError
+        If there is no policy, seed or budget, a budget is no positive integer, a seed comes twice or is bound in a
+        maker. If the file is no place for rows, or has rows of a policy of the same name with other parameters: it is
+        not touched then.
 
     Examples
     --------
@@ -93,44 +97,67 @@ def repeat(
     >>> policies = {"LUCB": partial(LUCB, epsilon=0.1), "SR": SuccessiveRejects}
     >>> rows = repeat(policies, instance, seeds=range(3), budgets=[50, 100])
     >>> len(rows), sorted(set(rows["policy"])), sorted(set(rows["parameters"]))
-    (12, ['LUCB', 'SR'], ['', 'epsilon=0.1'])
+    (12, ['LUCB', 'SR'], ['LUCB(epsilon=0.1)', 'SuccessiveRejects()'])
     """
-    numbers, wanted = list(seeds), _budgets(budgets, policies)
-    if not policies or not numbers or not all(chosen and chosen[0] >= 1 for chosen in wanted.values()):
-        raise ValueError(
-            f"there must be policies, seeds and positive budgets, but got {list(policies)}, {numbers[:3]} and {budgets}"
-        )
-    makers = dict(policies)
-    kept = kept_rows(file, experiment, {name: _parameters(make) for name, make in makers.items()}, wanted, numbers)
+    makers, numbers = _checked_policies(policies, experiment), _checked_seeds(seeds)
+    wanted = {name: _checked_budgets(budgets, name) for name in makers}
+    path = None if file is None else checked_file(file)
+    described = {name: _described(make) for name, make in makers.items()}
+    kept = frame_of([]) if path is None else kept_rows(path, experiment, described, wanted, numbers)
     done = set(zip(kept["seed"], kept["policy"], strict=True))
     jobs = []
     for seed in numbers:
         if missing := {name: make for name, make in makers.items() if (seed, name) not in done}:
             jobs.append(delayed(_run_seed)(missing, instance, seed, wanted, experiment))
     hidden = None if progress is None else not progress
-    fresh = []
+    found: list[Any] = kept.to_dict("records")
     with tqdm(total=len(numbers), initial=len(numbers) - len(jobs), unit=" seeds", disable=hidden) as bar:
         for some in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
-            if file is not None:
-                append_rows(file, some)
-            fresh += some
+            if path is not None:
+                append_rows(path, some)
+            found += some
             bar.update()
-    rows = pd.concat([kept, pd.DataFrame(fresh)], ignore_index=True) if len(kept) else pd.DataFrame(fresh)
-    places = {seed: i for i, seed in enumerate(numbers)}, {name: i for i, name in enumerate(makers)}
-    order = np.lexsort((rows["budget"], rows["policy"].map(places[1]), rows["seed"].map(places[0])))
+    rows = frame_of(found)
+    seed_at, policy_at = {seed: i for i, seed in enumerate(numbers)}, {name: i for i, name in enumerate(makers)}
+    order = np.lexsort((rows["budget"], rows["policy"].map(policy_at), rows["seed"].map(seed_at)))
     return rows.iloc[order].reset_index(drop=True)
 
 
-def _budgets(
-    budgets: Sequence[int] | Mapping[str, Sequence[int]], policies: Mapping[str, MakePolicy]
-) -> dict[str, list[int]]:
-    """Return the budgets of each policy, the smallest first."""
-    if isinstance(budgets, Mapping) and (missing := [name for name in policies if name not in budgets]):
-        raise ValueError(f"budgets must name every policy, but lack {', '.join(missing)}")
-    return {
-        name: sorted({int(b) for b in (budgets[name] if isinstance(budgets, Mapping) else budgets)})
-        for name in policies
-    }
+def _checked_policies(policies: Mapping[str, MakePolicy], experiment: str) -> dict[str, MakePolicy]:
+    """Return the makers once they and all names make sense."""
+    if not policies:
+        raise ValueError("there must be at least one policy, but got none")
+    for name in (experiment, *policies):
+        if not isinstance(name, str) or not name.isprintable():
+            raise ValueError(f"an experiment and a policy must be named by a line of text, but got {name!r}")
+    for name, make in policies.items():
+        if not callable(make):
+            raise TypeError(f"{name} must be callable(bandit, seed=) that makes a policy, but got {make!r}")
+        if isinstance(make, partial) and "seed" in make.keywords:
+            raise ValueError(f"{name} must not fix its seed, for that of each run is given to it")
+    return dict(policies)
+
+
+def _checked_seeds(seeds: Iterable[int]) -> list[int]:
+    numbers = list(seeds)
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise ValueError(f"seeds must be distinct and at least one, but got {numbers[:10]}")
+    if odd := [seed for seed in numbers if not isinstance(seed, Integral) or not 0 <= seed < 2**63]:
+        raise ValueError(f"seeds must be integers from 0 to 2^63 - 1, but got {odd[0]!r}")
+    return [int(seed) for seed in numbers]
+
+
+def _checked_budgets(budgets: Sequence[int] | Mapping[str, Sequence[int]], policy: str) -> list[int]:
+    """Return the budgets of a policy, the smallest first."""
+    if isinstance(budgets, Mapping) and policy not in budgets:
+        raise ValueError(f"budgets must name every policy, but lack {policy}")
+    chosen = budgets[policy] if isinstance(budgets, Mapping) else budgets
+    if isinstance(chosen, str) or not isinstance(chosen, Iterable):
+        raise TypeError(f"budgets must be a sequence of integers, but got {chosen!r}")
+    numbers = list(chosen)
+    if not numbers or not all(isinstance(b, Integral) and not isinstance(b, bool) and b >= 1 for b in numbers):
+        raise ValueError(f"budgets must be positive integers, at least one, but got {numbers}")
+    return sorted({int(b) for b in numbers})
 
 
 def _run_seed(
@@ -151,10 +178,10 @@ def _run_seed(
                 row: dict[str, Any] = {
                     "experiment": experiment,
                     "policy": name,
-                    "parameters": _parameters(make),
+                    "parameters": _described(make),
                     "radius": policy.radius,
-                    "epsilon": policy.epsilon,
-                    "delta": policy.delta,
+                    "epsilon": float(policy.epsilon),
+                    "delta": float(policy.delta),
                     "arms": len(bandit.arms),
                     "seed": seed,
                     "budget": budget,
@@ -177,14 +204,14 @@ def _played(
     """Yield each budget with a policy that has spent it, or stopped before."""
     if takes_budget(make):
         for budget in budgets:
-            policy = make(bandit, seed=_generator(seed, budget), budget=budget)
+            policy = _made(make, bandit, seed=_generator(seed, budget), budget=budget)
             policy.run(copy.deepcopy(environment), progress=False)
             yield budget, policy
         return
     own = copy.deepcopy(environment)
-    policy = make(bandit, seed=_generator(seed, 0))
+    policy = _made(make, bandit, seed=_generator(seed, 0))
     for budget in budgets:
-        policy.run(own, budget=budget - policy.n_plays, progress=False)
+        policy.run(own, budget=max(budget - policy.n_plays, 0), progress=False)
         yield budget, policy
 
 
@@ -198,11 +225,28 @@ def takes_budget(make: MakePolicy) -> bool:
     return "budget" in inspect.signature(make).parameters and "budget" not in bound
 
 
-def _parameters(make: MakePolicy) -> str:
-    """Return the parameters bound in a maker as text, ``alpha=0.3, radius='lucb1'``."""
+def _made(make: MakePolicy, bandit: CausalBandit, **given: Any) -> Policy:
+    policy = make(bandit, **given)
+    if not isinstance(policy, Policy):
+        raise TypeError(f"{_described(make)} must make a policy, but made {policy!r}")
+    return policy
+
+
+def _described(make: MakePolicy) -> str:
+    """Return a maker and the parameters bound in it as text, ``LUCB(alpha=0.3, radius='lucb1')``."""
     bound = make.keywords if isinstance(make, partial) else {}
+    return f"{_text(make.func if isinstance(make, partial) else make)}({_arguments(bound)})"
+
+
+def _arguments(bound: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={_text(value)}" for name, value in sorted(bound.items()))
 
 
 def _text(value: Any) -> str:
-    return " ".join(repr(value).split())  # scikit-learn breaks long lines
+    """Return a value as text that is the same in another process, on one line and whole."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if hasattr(value, "__qualname__"):
+        return str(value.__qualname__)
+    with np.printoptions(threshold=sys.maxsize, precision=17):
+        return re.sub(r" at 0x[0-9a-f]+", "", " ".join(repr(value).split()))

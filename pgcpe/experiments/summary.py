@@ -27,9 +27,18 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     ``stopped`` the share of runs that stopped, ``wrong`` the number of those with a wrong recommendation, and ``plays``
     the median number of plays, budgets spent included, with a 95 % interval from order statistics, which is binomial
     (``plays_low``, ``plays_high``; missing where there are fewer than six runs).
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or a row does not say whether it is correct.
     """
     from statsmodels.stats.proportion import proportion_confint  # its import takes a second
 
+    if missing := [name for name in ("policy", "budget", "plays", "stopped", "correct") if name not in rows]:
+        raise ValueError(f"rows must be those of `repeat` where the truth is known, but lack {', '.join(missing)}")
+    if rows["correct"].isna().any() or not pd.api.types.is_bool_dtype(rows["correct"]):
+        raise ValueError("rows must say which recommendations are correct, but some do not")
     keys = [key for key in ("experiment", "policy", "budget") if key in rows]
     wrong = ~rows["correct"].astype(bool)
     grouped = rows.assign(wrong=wrong, badly=wrong & rows["stopped"].astype(bool)).groupby(keys, sort=False)
@@ -81,7 +90,7 @@ def grid_search(
     instance, seeds, budgets, experiment, file, n_jobs, progress
         As for `repeat`.
     grid
-        Parameter to the values to try.
+        Parameter to the values to try; they must differ in text.
 
     Returns
     -------
@@ -105,7 +114,10 @@ def grid_search(
     >>> list(table.columns), len(table)
     (['alpha', 'error at 50', 'error', 'runs'], 2)
     """
-    settings = {", ".join(f"{k}={v}" for k, v in setting.items()): setting for setting in ParameterGrid(dict(grid))}
+    combinations = list(ParameterGrid(dict(grid)))
+    settings = {", ".join(f"{k}={v!r}" for k, v in setting.items()): setting for setting in combinations}
+    if len(settings) < len(combinations) or not grid or {"seed", "error", "runs"} & set(grid):
+        raise ValueError(f"grid must have parameters, no seed, and values that differ in text, but got {dict(grid)}")
     rows = repeat(
         {name: partial(make, **setting) for name, setting in settings.items()},
         instance,
@@ -116,6 +128,8 @@ def grid_search(
         n_jobs=n_jobs,
         progress=progress,
     )
+    if "correct" not in rows:
+        raise ValueError("the truth must be known to search by the error, but the environment has no expected_rewards")
     errors = 1.0 - rows.pivot_table(index="policy", columns="budget", values="correct", sort=False).astype(float)
     table = pd.DataFrame([settings[str(name)] for name in errors.index])[list(grid)]
     for budget in errors:

@@ -35,7 +35,7 @@ def parallel(q: Sequence[float], weights: Sequence[float], intercept: float) -> 
     Raises
     ------
     ValueError
-        If the lengths differ, or a probability leaves [0, 1].
+        If the lengths differ, a probability leaves [0, 1], or more than 20 weights are not 0.
 
     Examples
     --------
@@ -47,6 +47,8 @@ def parallel(q: Sequence[float], weights: Sequence[float], intercept: float) -> 
     low, high = intercept + sum(min(w, 0.0) for w in weights), intercept + sum(max(w, 0.0) for w in weights)
     if not (all(0 <= p <= 1 for p in q) and low >= -1e-12 and high <= 1 + 1e-12):
         raise ValueError(f"q and the reward must be probabilities, but got q={list(q)} and a reward in [{low}, {high}]")
+    if (causes := sum(w != 0 for w in weights)) > MOST_CAUSES:
+        raise ValueError(f"weights must have at most {MOST_CAUSES} other than 0, but got {causes}")
     names = [f"X{i}" for i in range(1, len(q) + 1)]
     models: dict[str, tuple[float, dict[str, float]]] = {name: (p, {}) for name, p in zip(names, q, strict=True)}
     models["Y"] = intercept, {name: w for name, w in zip(names, weights, strict=True) if w}

@@ -111,7 +111,7 @@ def experiment_3(
     Parameters
     ----------
     n
-        The number of causes of Y, at least 3.
+        The number of causes of Y, from 3 to 18: the table of X_0 has 2^(n+1) rows.
     values
         To what the arms set their variables: by default both values, 4 n (n - 1) / 2 arms; ``[1]``: to 1 alone.
     merge_equal
@@ -122,7 +122,7 @@ def experiment_3(
     Raises
     ------
     ValueError
-        If n is below 3.
+        If n is out of range.
 
     Examples
     --------
@@ -131,8 +131,8 @@ def experiment_3(
     >>> experiment_3(5, values=[1]).bandit
     CausalBandit(reward='Y', 10 arms, 13 variables)
     """
-    if n < 3:
-        raise ValueError(f"n must be at least 3, but got {n}")
+    if not 3 <= n <= 18:
+        raise ValueError(f"n must be between 3 and 18, but got {n}")
     hidden, causes = [f"U{i}" for i in range(n)], [f"X{i}" for i in range(2, n + 2)]
     nodes: dict[str, tuple[list[str], Callable[..., float]]] = {u: ([], lambda: 0.5) for u in hidden}
     nodes["X1"] = [], lambda: 0.5
