@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals, kl_intervals, lil_radius, lucb1_radius, probability, refresh_kt, refresh_paper
-from pgcpe.samples import Samples
+from pgcpe.samples import Samples, SamplesBuffer
 
 __all__ = ["EmpiricalMeans", "Estimate", "Estimator"]
 
@@ -185,9 +185,7 @@ class Observations:
     """
 
     def __init__(self, refresh: int | None, *, every_play: bool = False) -> None:
-        if refresh is not None and (not isinstance(refresh, Integral) or isinstance(refresh, bool) or refresh < 1):
-            raise ValueError(f"refresh must be an integer of at least 1, but got {refresh}")
-        self._refresh, self._every_play = refresh, every_play
+        self._refresh, self._every_play = _checked_refresh(refresh), every_play
         self._told = self._counted = 0
         self._rows: list[NDArray[np.int32]] = []
         self._at: list[NDArray[np.intp]] = []  # the count at which each row came
@@ -199,7 +197,7 @@ class Observations:
         n = len(samples) if self._every_play else len(rows)
         at = self._told + 1 + (np.flatnonzero(passive) if self._every_play else np.arange(n))
         self._told += n
-        due = self._due()
+        due = _due(self._told, self._refresh)
         if self._rows or due < self._told:
             self._rows.append(rows)
             self._at.append(at)
@@ -213,12 +211,48 @@ class Observations:
         self._counted = due
         return rows
 
-    def _due(self) -> int:
-        """Return the last count at which intervals are to be worked out."""
-        if self._refresh is not None or self._told <= 100:
-            return self._told - self._told % (self._refresh or 1)
-        step = int(math.log(self._told / 100) / math.log(1.01))
-        return max(p for k in (step - 1, step, step + 1) if (p := int(100 * 1.01**k)) <= self._told)
+
+class PlaysDue:
+    """Plays of any action, kept until the intervals are to be worked out anew: as `Observations` counts all plays."""
+
+    def __init__(self, refresh: int | None) -> None:
+        self._refresh = _checked_refresh(refresh)
+        self._told = self._counted = 0
+        self._waiting: SamplesBuffer | None = None
+
+    def add(self, samples: Samples) -> Samples | None:
+        """Keep the new plays and return those now due, None if nothing is due."""
+        self._told += len(samples)
+        due = _due(self._told, self._refresh)
+        if self._waiting is not None:
+            self._waiting.append(samples)
+        elif due < self._told:
+            self._waiting = SamplesBuffer(samples.coding)
+            self._waiting.append(samples)
+        if due <= self._counted:
+            return None
+        ready, self._counted = due - self._counted, due
+        if self._waiting is None:
+            return samples
+        kept, self._waiting = self._waiting.samples(), None
+        if ready < len(kept):
+            self._waiting = SamplesBuffer(samples.coding)
+            self._waiting.append(kept.rows(slice(ready, None)))
+        return kept.rows(slice(ready))
+
+
+def _checked_refresh(refresh: int | None) -> int | None:
+    if refresh is not None and (not isinstance(refresh, Integral) or isinstance(refresh, bool) or refresh < 1):
+        raise ValueError(f"refresh must be an integer of at least 1, but got {refresh}")
+    return None if refresh is None else int(refresh)
+
+
+def _due(told: int, refresh: int | None) -> int:
+    """Return the last count at which intervals are to be worked out."""
+    if refresh is not None or told <= 100:
+        return told - told % (refresh or 1)
+    step = int(math.log(told / 100) / math.log(1.01))
+    return max(p for k in (step - 1, step, step + 1) if (p := int(100 * 1.01**k)) <= told)
 
 
 def check_radius(radius: str, alpha: float | None, exact: str, *others: str) -> None:

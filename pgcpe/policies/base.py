@@ -51,6 +51,9 @@ class Policy:
         The probability of returning a worse one, in (0, 1), all in all: every estimator gets an equal share.
     seed
         Ties between arms are broken by fewest plays, then by a random order of the arms, drawn once from this seed.
+    shares
+        How much of delta the direct intervals and those of each model get, by default all the same. What is left to 1
+        is the stopping rule's own.
 
     Raises
     ------
@@ -69,6 +72,7 @@ class Policy:
         epsilon: float = 0.05,
         delta: float = 0.05,
         seed: Seed = 0,
+        shares: Sequence[float] | None = None,
     ) -> None:
         n_arms = n_arms_of(bandit)
         if not isinstance(direct, EmpiricalMeans):
@@ -91,7 +95,8 @@ class Policy:
         self._direct = clone(direct).start(bandit)
         self._models = [clone(model).start(bandit) for model in models]
         self._sampling, self._stopping = sampling, stopping
-        self._share = delta / (1 + len(models))  # the overall delta is split here and, over the arms, by each estimator
+        # the overall delta is split here and, over the arms, by each estimator
+        self._shares = [delta * share for share in shares or [1.0 / (1 + len(models))] * (1 + len(models))]
         self._certificate = (
             "exact" if all(e.certificate == "exact" for e in (self._direct, *self._models)) else "heuristic"
         )
@@ -160,11 +165,11 @@ class Policy:
 
     def _decide(self) -> None:
         """Work out intervals, candidates, next actions and verdict."""
-        merged = self._direct.intervals(self._share)
+        merged = self._direct.intervals(self._shares[0])
         before = self._conflicts.copy() if self._models else self._conflicts
         fresh = 0
-        for model in self._models:
-            other = model.intervals(self._share)
+        for model, share in zip(self._models, self._shares[1:], strict=True):
+            other = model.intervals(share)
             fresh += _intersect(merged.lower, merged.upper, other.lower, other.upper, self._conflicts)
         self.state = self._standing(merged)
         self._next = self._sampling.choose(self.state)
@@ -182,7 +187,9 @@ class Policy:
     def _standing(self, merged: Intervals) -> PolicyState:
         """Return what is known, with the two candidates."""
         plays, own = self._direct.plays_.copy(), self._sampling.estimates(self._direct, self._models)
-        estimates, index = (own, own) if own is not None else self._direct.ranking(merged, self._share)
+        estimates, index = self._direct.ranking(merged, self._shares[0]) if own is None else (own, own)
+        if own is not None and self._sampling.optimistic:
+            index = merged.upper
         eligible = self._sampling.eligible()
         allowed = self._all if eligible is None else eligible
         leader, challenger = _candidates(estimates, index, plays, self._rank, allowed)

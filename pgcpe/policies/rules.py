@@ -81,9 +81,13 @@ class SamplingRule(ABC):
     ----------
     planned
         Whether plays are planned ahead to a budget: such a rule knows no epsilon and no delta.
+    optimistic
+        Whether the challenger of a rule with estimates of its own is the arm of the highest upper bound, not of the
+        second estimate.
     """
 
     planned: ClassVar[bool] = False
+    optimistic: ClassVar[bool] = False
 
     @abstractmethod
     def choose(self, state: PolicyState) -> list[Action]:

@@ -10,7 +10,7 @@ from pgcpe.confidence import probability
 from pgcpe.pairwise import statistics
 from pgcpe.policies.rules import PolicyState, Verdict
 
-__all__ = ["MostPlayed", "PairwiseGLR", "SeparatedIntervals"]
+__all__ = ["MostPlayed", "PairwiseGLR", "SeparatedIntervals", "SeparatedOrTold"]
 
 NOT_YET = Verdict(False)
 
@@ -85,3 +85,39 @@ class PairwiseGLR:
         within = f" by more than epsilon = {state.epsilon:g}" if state.epsilon > 0 else ""
         reason = f"no arm is better than {arms[h]}{within}: of all others {arms[nearest]} is told from it least, by "
         return Verdict(True, f"{reason}{evidence[nearest]:.2f} of {threshold:.2f} nats", "exact")
+
+
+class SeparatedOrTold:
+    """Stop when every other arm is either separated from the leader by intervals or told from it by direct plays.
+
+    The intervals hold jointly but with the probability that the estimators were given, the pairwise statistics but with
+    `delta`; on the event that all do, the arm returned is within epsilon of the best, whichever of the two decided for
+    which challenger.
+
+    Parameters
+    ----------
+    delta
+        The error probability of the pairwise statistics.
+    """
+
+    def __init__(self, delta: float) -> None:
+        self._delta = probability("delta", delta)
+
+    def check(self, state: PolicyState) -> Verdict:
+        """Return whether no challenger is left."""
+        if state.challenger < 0:
+            return Verdict(True, "all candidates have provably the same effect", "exact")
+        h, arms, intervals = state.leader, state.bandit.arms, state.intervals
+        open_ = intervals.upper > intervals.lower[h] + state.epsilon
+        open_[h] = False
+        by_pairs = int(np.count_nonzero(open_))
+        if by_pairs:
+            threshold = math.log((len(arms) - 1) / self._delta)
+            if not (statistics(state.plays, state.rewards, h, state.epsilon)[open_] >= threshold).all():
+                return NOT_YET
+        within = f" by more than epsilon = {state.epsilon:g}" if state.epsilon > 0 else ""
+        reason = f"no arm is better than {arms[h]}{within}: {len(arms) - 1 - by_pairs} are below it by their intervals"
+        reason += f", {by_pairs} are told from it by direct plays" if by_pairs else ""
+        if n := np.count_nonzero(state.conflicts):
+            return Verdict(True, f"{reason}; but {n} arms contradict the graph", None)
+        return Verdict(True, reason, state.certificate)
