@@ -4,7 +4,7 @@ from pgcpe.actions import Action, do, interventions
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals
 from pgcpe.environment import Environment, SimulatedEnvironment, expected_reward, expected_rewards
-from pgcpe.estimators import BGLM, AdmissibleSequence, EmpiricalMeans, Estimate, Estimator, TableModel
+from pgcpe.estimators import BGLM, AdmissibleSequence, EmpiricalMeans, Estimate, Estimator, PooledTrees, TableModel
 from pgcpe.experiments import plan, repeat
 from pgcpe.explanation import explain
 from pgcpe.identification import admissible_sequence, equal_effect, is_admissible_sequence
@@ -17,6 +17,7 @@ from pgcpe.policies import (
     LilUCB,
     ParallelBandit,
     Policy,
+    PooledCCPE,
     PropagatingInference,
     Result,
     SequentialHalving,
@@ -44,6 +45,8 @@ __all__ = [
     "LilUCB",
     "ParallelBandit",
     "Policy",
+    "PooledCCPE",
+    "PooledTrees",
     "PropagatingInference",
     "Result",
     "Samples",

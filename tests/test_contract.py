@@ -19,6 +19,7 @@ from pgcpe import (
     EmpiricalMeans,
     LilUCB,
     ParallelBandit,
+    PooledCCPE,
     PropagatingInference,
     Samples,
     SequentialHalving,
@@ -65,6 +66,8 @@ POLICIES = {
     "PropagatingInference optimised budget": lambda bandit, epsilon=0, delta=0, **o: PropagatingInference(
         bandit, budget=400, eta="optimised", **o
     ),
+    "PooledCCPE": PooledCCPE,
+    "PooledCCPE refresh": lambda bandit, **o: PooledCCPE(bandit, refresh=50, **o),
     "TopTwo": TopTwo,
     "KL-LUCB": KLLUCB,
     "lil'UCB paper": lambda bandit, epsilon=0, **o: LilUCB(bandit, **o),

@@ -5,14 +5,12 @@ import math
 
 import numpy as np
 import pytest
-from helpers import case, case_network, joint
-from scipy import optimize
+from helpers import joint
 
-from pgcpe import AdmissibleSequence, CausalBandit, SimulatedEnvironment, do, expected_rewards, interventions
+from pgcpe import AdmissibleSequence, CausalBandit, SimulatedEnvironment, do
 from pgcpe.estimators.pooled import FIRST_SNAPSHOT, PooledTrees, snapshot_share
 from pgcpe.paper import experiment_2, experiment_3, two_layer
 from pgcpe.paper.instance import binary_network
-from pgcpe.policies.pooled import PooledCCPE
 
 
 def counts(trees, arm):
@@ -110,7 +108,11 @@ def test_the_martingale_has_mean_one_under_adaptive_plays():
     laws = {}
     for action in (do(), do(X=1), do(Z=1)):
         law = joint(tables, dict(action))
-        laws[action] = [(cell, law[cell]) for cell in itertools.product((0, 1), repeat=4) if law[cell] > 0 and not cell[order.index("W")]]
+        laws[action] = [
+            (cell, law[cell])
+            for cell in itertools.product((0, 1), repeat=4)
+            if law[cell] > 0 and not cell[order.index("W")]
+        ]
     total = mean = 0.0
     places = [order.index(v) for v in bandit.coding.variables]
 

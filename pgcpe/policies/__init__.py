@@ -4,6 +4,7 @@ from pgcpe.policies.base import Policy
 from pgcpe.policies.causal_rejects import CausalSuccessiveRejects
 from pgcpe.policies.ccpe import CCPE
 from pgcpe.policies.lucb import KLLUCB, LUCB, LilUCB
+from pgcpe.policies.pooled import PooledCCPE
 from pgcpe.policies.propagating_inference import PropagatingInference
 from pgcpe.policies.result import Result
 from pgcpe.policies.successive_rejects import SequentialHalving, SuccessiveRejects, UniformSampling
@@ -18,6 +19,7 @@ __all__ = [
     "LilUCB",
     "ParallelBandit",
     "Policy",
+    "PooledCCPE",
     "PropagatingInference",
     "Result",
     "SequentialHalving",

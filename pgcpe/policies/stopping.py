@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgcpe.confidence import probability
 from pgcpe.pairwise import statistics
@@ -103,18 +104,24 @@ class SeparatedOrTold:
     def __init__(self, delta: float) -> None:
         self._delta = probability("delta", delta)
 
+    def open(self, state: PolicyState) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which arms are not separated from the leader, and which of these are not told from it either."""
+        h = state.leader
+        overlapping = state.intervals.upper > state.intervals.lower[h] + state.epsilon
+        overlapping[h] = False
+        threshold = math.log((len(overlapping) - 1) / self._delta) if len(overlapping) > 1 else 0.0
+        evidence = statistics(state.plays, state.rewards, h, state.epsilon)
+        return overlapping, overlapping & ~(evidence >= threshold)
+
     def check(self, state: PolicyState) -> Verdict:
         """Return whether no challenger is left."""
         if state.challenger < 0:
             return Verdict(True, "all candidates have provably the same effect", "exact")
-        h, arms, intervals = state.leader, state.bandit.arms, state.intervals
-        open_ = intervals.upper > intervals.lower[h] + state.epsilon
-        open_[h] = False
-        by_pairs = int(np.count_nonzero(open_))
-        if by_pairs:
-            threshold = math.log((len(arms) - 1) / self._delta)
-            if not (statistics(state.plays, state.rewards, h, state.epsilon)[open_] >= threshold).all():
-                return NOT_YET
+        h, arms = state.leader, state.bandit.arms
+        overlapping, left = self.open(state)
+        if left.any():
+            return NOT_YET
+        by_pairs = int(np.count_nonzero(overlapping))
         within = f" by more than epsilon = {state.epsilon:g}" if state.epsilon > 0 else ""
         reason = f"no arm is better than {arms[h]}{within}: {len(arms) - 1 - by_pairs} are below it by their intervals"
         reason += f", {by_pairs} are told from it by direct plays" if by_pairs else ""
