@@ -1,6 +1,6 @@
 """The factors of the radii, found by grid search over .05, .1, ..., 1 as in the paper, beside those that it reports.
 
-    python benchmarks/grid.py --runs 50 --rows data/results/grid.csv
+    python benchmarks/grid.py --runs 30 --rows data/results/grid.csv
 
 Mean error at 150, 300 and 450 plays, which are 50, 100 and 150 iterations of CCPE. Of CCPE-BGLM, whose fits are slow,
 one factor is searched at a time, the other at the paper's value, and with half the runs. epsilon = 0, delta = .1.
@@ -107,4 +107,4 @@ def markdown(rows: pd.DataFrame) -> str:
 
 
 if __name__ == "__main__":
-    frame.main(__doc__, study=study, table=table, markdown=markdown, runs=50)
+    frame.main(__doc__, study=study, table=table, markdown=markdown, runs=30)

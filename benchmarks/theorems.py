@@ -33,7 +33,6 @@ from pgcpe import (
     SimulatedEnvironment,
     SuccessiveRejects,
     do,
-    expected_rewards,
 )
 from pgcpe.complexity import (
     bglm_observation_probabilities,
@@ -99,7 +98,8 @@ class Question(NamedTuple):
 def asked(made: Instance, theorem: int, null: int | None = None) -> Question:
     """Return an instance with its threshold and bounds."""
     network, bandit = made
-    rewards = expected_rewards(network, bandit, progress=False)
+    simulator = made.environment(None)
+    rewards = simulator.expected_rewards(bandit)  # which it remembers, on every worker
     if theorem == 1:
         q = bglm_observation_probabilities(bandit)
         bound = bglm_plays(q, rewards, DELTA, n_nodes=len(bandit.graph), eta=0.3)
@@ -108,7 +108,7 @@ def asked(made: Instance, theorem: int, null: int | None = None) -> Question:
         size = max(len(arm) for arm in bandit.arms)
         bound = general_plays(q, rewards, DELTA, n_treatments=size)
     lower = 0.0 if null is None else parallel_lower_bound(q, rewards, DELTA, null)
-    return Question(bandit, made.environment(None), gap_dependent_threshold(q, rewards), bound, lower)
+    return Question(bandit, simulator, gap_dependent_threshold(q, rewards), bound, lower)
 
 
 def lattimore(m: int, n: int = 50, gain: float = 0.3) -> Instance:
@@ -136,10 +136,11 @@ QUESTIONS: dict[str, tuple[Callable[[], Question], dict[str, Any]]] = {
 def fixed_budget(m: int) -> Question:
     """Return Lattimore's graph with the bound on the error of Causal Successive Rejects."""
     network, bandit = made = lattimore(m)
-    rewards = expected_rewards(network, bandit, progress=False)
+    simulator = made.environment(None)
+    rewards = simulator.expected_rewards(bandit)
     q = observation_probabilities(network, bandit, progress=False)
     bound = causal_rejects_error(q, rewards, BUDGET)
-    return Question(bandit, made.environment(None), observation_threshold(q), bound, 0.0)
+    return Question(bandit, simulator, observation_threshold(q), bound, 0.0)
 
 
 def run(name: str, question: Question, policies: dict[str, Any], seeds: range, budget: int, jobs: int) -> pd.DataFrame:

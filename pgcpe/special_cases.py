@@ -54,7 +54,7 @@ def is_adjustment_set(graph: nx.DiGraph, treatments: Iterable[str], outcome: str
 def parents_sequence(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -> AdmissibleSteps | None:
     """Return ``Z_i = Pa(X_i)`` without what was used before, in a topological order; None if the outcome is in it.
 
-    Theorem 5 of the paper: without hidden variables this is an admissible sequence.
+    Theorem 4 of the paper: without hidden variables this is an admissible sequence.
 
     Raises
     ------

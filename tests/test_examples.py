@@ -6,7 +6,11 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-SAID = {"01_quickstart": "within 0.2 of the best", "02_bglm": "within two standard errors"}
+SAID = {
+    "01_quickstart": "within 0.2 of the best",
+    "02_bglm": "within two standard errors",
+    "03_paper_figures": "168 of 168 rows are those kept",
+}
 """What each notebook must have found."""
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
@@ -19,8 +23,8 @@ def test_notebook_runs(path):
     saved = [cell.get("outputs") for cell in notebook.cells if cell.cell_type == "code"]
     assert any(saved), "a notebook is kept with its outputs"
     for cell in notebook.cells:
-        if cell.cell_type == "code":  # reduced size: a wider tolerance stops sooner
-            cell.source = cell.source.replace("EPSILON = 0.1 ", "EPSILON = 0.2 ")
+        if cell.cell_type == "code":  # reduced size: a wider tolerance, fewer runs
+            cell.source = cell.source.replace("EPSILON = 0.1 ", "EPSILON = 0.2 ").replace("RUNS = 20 ", "RUNS = 2 ")
     resources = {"metadata": {"path": str(path.parent)}}
     NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
     shown = str([cell.get("outputs") for cell in notebook.cells])

@@ -199,6 +199,14 @@ def test_what_is_said_of_figure_3b():
     assert (iterations[ours] - iterations[lucb]).abs().max() < 0.03
 
 
+def test_what_is_said_of_the_fixed_budget():
+    rivals = ["Successive Rejects", "Sequential Halving", "Sequential Halving, kept"]
+    for ours in ("Causal SR, larger", "Causal SR, counts", "Causal SR, variance"):
+        assert ahead("budget", "T in plays", ours, rivals, [100, 150, 200, 300])
+    assert not ahead("budget", "T in plays", "Causal SR, larger", rivals[:1], [400])
+    assert (errors("budget", "T in plays")["Causal SR, larger"].diff()[200]) > 0.2  # the bump
+
+
 # --------------------------------------------------------------------------------------------------- the command line
 
 

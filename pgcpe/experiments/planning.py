@@ -76,6 +76,7 @@ def plan(
     if runs < 1:
         raise ValueError(f"runs must be at least 1, but got {runs}")
     simulator = SimulatedEnvironment(guess, seed=None)
+    simulator.expected_rewards(bandit)  # once, for all seeds and workers
     rows = repeat(
         {name: partial(make, epsilon=epsilon, delta=delta) for name, make in (policies or STOPPING_POLICIES).items()},
         lambda number: (bandit, simulator.reseeded(number)),

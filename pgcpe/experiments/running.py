@@ -172,13 +172,14 @@ def _run_seed(
     truth = None if known is None else known(bandit)
     rows = []
     for name, make in policies.items():
+        described = _described(make)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="the graph is in doubt")  # the rows count the conflicts
             for budget, policy in _played(make, bandit, environment, seed, budgets[name]):
                 row: dict[str, Any] = {
                     "experiment": experiment,
                     "policy": name,
-                    "parameters": _described(make),
+                    "parameters": described,
                     "radius": policy.radius,
                     "epsilon": float(policy.epsilon),
                     "delta": float(policy.delta),
@@ -235,11 +236,8 @@ def _made(make: MakePolicy, bandit: CausalBandit, **given: Any) -> Policy:
 def _described(make: MakePolicy) -> str:
     """Return a maker and the parameters bound in it as text, ``LUCB(alpha=0.3, radius='lucb1')``."""
     bound = make.keywords if isinstance(make, partial) else {}
-    return f"{_text(make.func if isinstance(make, partial) else make)}({_arguments(bound)})"
-
-
-def _arguments(bound: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={_text(value)}" for name, value in sorted(bound.items()))
+    arguments = ", ".join(f"{name}={_text(value)}" for name, value in sorted(bound.items()))
+    return f"{_text(make.func if isinstance(make, partial) else make)}({arguments})"
 
 
 def _text(value: Any) -> str:
