@@ -242,6 +242,11 @@ class CausalBandit:
     def _forced(self) -> ForcedCodes:
         return ForcedCodes(self.coding.variables, self.coding.states)
 
+    def forced_codes(self, actions: Iterable[Action]) -> NDArray[np.int32]:
+        """Return the codes that actions force on the variables of `coding`, -1 where they leave them free."""
+        rows = self._forced.rows(actions)  # may lay out a larger table
+        return self._forced.table[rows]
+
     @cached_property
     def _cardinalities(self) -> NDArray[np.int32]:
         return np.array([len(states) for states in self.coding.states], dtype=np.int32)

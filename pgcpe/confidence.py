@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = [
     "BGLM_RADII",
     "Intervals",
+    "asymptotic_threshold",
     "kl_intervals",
     "kt_interval",
     "lil_radius",
@@ -25,6 +26,9 @@ __all__ = [
     "paper_direct_radius",
     "paper_observational_radius",
 ]
+
+TIGHTEST = 1000.0
+"""The number of plays at which the asymptotic confidence sequence is tightest."""
 
 Floats = NDArray[np.float64]
 
@@ -239,6 +243,37 @@ def paper_bglm_radius(
 def paper_observational_union(n_treatments: int, n_adjusted: int, n_cells: int, n_arms: int) -> float:
     """Return ``20 k |A| Z_a I_a``, the number of events that beta_O's union bound pays for."""
     return 20.0 * max(n_treatments, 1) * n_arms * max(n_adjusted, 1) * n_cells
+
+
+def asymptotic_threshold(plays: float, alpha: float) -> float:
+    """Return beta: where ``(estimate - truth)^2 / (2 variance)`` stays below at all plays, in the limit.
+
+    The asymptotic confidence sequence of Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas 2024, two-sided, tightest at
+    about a thousand plays; ``estimate -+ sqrt(2 beta variance)``. It holds in the limit of a late start, for estimates
+    whose every relevant part keeps a share of the plays.
+
+    Parameters
+    ----------
+    plays
+        The number of plays t, at least 1.
+    alpha
+        Error probability, in (0, 1).
+
+    Returns
+    -------
+    float
+        ``(1 + 1/(t rho^2)) (log(1/alpha) + log(1 + t rho^2) / 2)``, in nats.
+
+    Examples
+    --------
+    >>> round(asymptotic_threshold(1000, 0.05), 2)
+    4.99
+    """
+    nats = -math.log(probability("alpha", alpha))
+    if not plays >= 1:
+        raise ValueError(f"plays must be at least 1, but got {plays}")
+    spread = plays * (2.0 * nats + math.log(2.0 * nats + 1.0)) / TIGHTEST
+    return (1.0 + 1.0 / spread) * (nats + 0.5 * math.log1p(spread))
 
 
 @njit(cache=True)

@@ -14,9 +14,9 @@ from sklearn.base import BaseEstimator
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals, kl_intervals, lil_radius, lucb1_radius, probability, refresh_kt, refresh_paper
-from pgcpe.samples import Samples, SamplesBuffer
+from pgcpe.samples import Samples
 
-__all__ = ["EmpiricalMeans", "Estimate", "Estimator"]
+__all__ = ["EmpiricalMeans", "Estimate", "Estimator", "PairwiseEstimator"]
 
 
 class Estimate(NamedTuple):
@@ -110,7 +110,7 @@ class EmpiricalMeans(Estimator):
     def update(self, samples: Samples) -> Self:
         """Count every play of an action whose effect is provably that of an arm."""
         arm = np.array([self.bandit_.index(action) for action in samples.actions], dtype=np.int64)
-        _add(arm, samples.which, samples.codes, self.bandit_.reward_array, self.plays_, self.rewards_)
+        add_plays(arm, samples.which, samples.codes, self.bandit_.reward_array, self.plays_, self.rewards_)
         self._own = None
         return self
 
@@ -164,6 +164,48 @@ class EmpiricalMeans(Estimator):
         return self._own[1], self._own[2]
 
 
+class PairwiseEstimator(Estimator):
+    """An estimator that compares arms in pairs, and can say what a play would add.
+
+    Its variances are asymptotic (delta method), and of smoothed estimates, so that they are never 0 by chance.
+
+    Attributes
+    ----------
+    served_
+        Boolean array over the arms: of which it knows more than from their own plays.
+    distrusted_
+        Boolean array over the arms: for which the graph is not to be believed. A policy sets it.
+    """
+
+    served_: NDArray[np.bool_]
+    distrusted_: NDArray[np.bool_]
+
+    @abstractmethod
+    def estimates(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the estimate of every arm and its variance."""
+
+    @abstractmethod
+    def differences(self, leader: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return how far the estimate of every arm is below that of the leader, and the variance of that difference."""
+
+    @abstractmethod
+    def gain(self, leader: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for each of ``bandit.playable`` what one play of it takes off the variances of the differences.
+
+        Parameters
+        ----------
+        leader
+            The arm that the others are compared with.
+        weights
+            Array over the arms: what each difference's variance counts.
+
+        Returns
+        -------
+        numpy.ndarray
+            The expected fall of ``sum(weights * variances)``, to first order.
+        """
+
+
 def started(estimator: Estimator) -> None:
     """Raise unless the estimator was started on a bandit."""
     if not hasattr(estimator, "bandit_"):
@@ -185,7 +227,7 @@ class Observations:
     """
 
     def __init__(self, refresh: int | None, *, every_play: bool = False) -> None:
-        self._refresh, self._every_play = _checked_refresh(refresh), every_play
+        self._refresh, self._every_play = checked_refresh(refresh), every_play
         self._told = self._counted = 0
         self._rows: list[NDArray[np.int32]] = []
         self._at: list[NDArray[np.intp]] = []  # the count at which each row came
@@ -197,7 +239,7 @@ class Observations:
         n = len(samples) if self._every_play else len(rows)
         at = self._told + 1 + (np.flatnonzero(passive) if self._every_play else np.arange(n))
         self._told += n
-        due = _due(self._told, self._refresh)
+        due = last_due(self._told, self._refresh)
         if self._rows or due < self._told:
             self._rows.append(rows)
             self._at.append(at)
@@ -212,42 +254,14 @@ class Observations:
         return rows
 
 
-class PlaysDue:
-    """Plays of any action, kept until the intervals are to be worked out anew: as `Observations` counts all plays."""
-
-    def __init__(self, refresh: int | None) -> None:
-        self._refresh = _checked_refresh(refresh)
-        self._told = self._counted = 0
-        self._waiting: SamplesBuffer | None = None
-
-    def add(self, samples: Samples) -> Samples | None:
-        """Keep the new plays and return those now due, None if nothing is due."""
-        self._told += len(samples)
-        due = _due(self._told, self._refresh)
-        if self._waiting is not None:
-            self._waiting.append(samples)
-        elif due < self._told:
-            self._waiting = SamplesBuffer(samples.coding)
-            self._waiting.append(samples)
-        if due <= self._counted:
-            return None
-        ready, self._counted = due - self._counted, due
-        if self._waiting is None:
-            return samples
-        kept, self._waiting = self._waiting.samples(), None
-        if ready < len(kept):
-            self._waiting = SamplesBuffer(samples.coding)
-            self._waiting.append(kept.rows(slice(ready, None)))
-        return kept.rows(slice(ready))
-
-
-def _checked_refresh(refresh: int | None) -> int | None:
+def checked_refresh(refresh: int | None) -> int | None:
+    """Return the option of that name once it is sound."""
     if refresh is not None and (not isinstance(refresh, Integral) or isinstance(refresh, bool) or refresh < 1):
         raise ValueError(f"refresh must be an integer of at least 1, but got {refresh}")
     return None if refresh is None else int(refresh)
 
 
-def _due(told: int, refresh: int | None) -> int:
+def last_due(told: int, refresh: int | None) -> int:
     """Return the last count at which intervals are to be worked out."""
     if refresh is not None or told <= 100:
         return told - told % (refresh or 1)
@@ -276,7 +290,7 @@ def _means(plays, rewards):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _add(arm, which, codes, value, plays, rewards):  # type: ignore[no-untyped-def]
+def add_plays(arm, which, codes, value, plays, rewards):  # type: ignore[no-untyped-def]
     last = codes.shape[1] - 1
     for row in range(len(which)):
         i = arm[which[row]]

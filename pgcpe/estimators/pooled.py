@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from collections.abc import Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence import Intervals, probability
-from pgcpe.estimators.base import Estimator, PlaysDue, started
-from pgcpe.estimators.contingency import MOST_CELLS
+from pgcpe.confidence import Intervals, asymptotic_threshold, probability
+from pgcpe.estimators.base import PairwiseEstimator, add_plays, checked_refresh, last_due, started
+from pgcpe.estimators.forest import (
+    count_plays,
+    forest_of,
+    influence,
+    intersect_intervals,
+    passes,
+    progress,
+    smoothed_values,
+)
 from pgcpe.identification import poolable
-from pgcpe.samples import Samples
-from pgcpe.trees import interval_since, smoothed_value
+from pgcpe.samples import Samples, SamplesBuffer
 
 __all__ = ["PooledTrees", "snapshot_share"]
 
@@ -39,7 +47,7 @@ def snapshot_share(j: int) -> float:
     return 0.15 if j <= 5 else 0.1 / ((j - 5) * (j - 4))
 
 
-class PooledTrees(Estimator):
+class PooledTrees(PairwiseEstimator):
     """The reward of an arm through its admissible sequence, from every play that shows a factor of the formula.
 
     The formula (Eq. 4) is a product of factors P(Z_l | before) and of the mean reward given all of them. A play of
@@ -51,10 +59,13 @@ class PooledTrees(Estimator):
     with what was counted before and lose fewer nats (`pgcpe.trees.interval_since`); each spends a share of delta fixed
     in advance (`snapshot_share`).
 
+    Estimates and differences are those of smoothed frequencies. An arm without a tree, one that was distrusted, and
+    one whose own plays say more than its tree, is estimated from its own plays alone.
+
     Parameters
     ----------
     refresh
-        As for `AdmissibleSequence`, but counting all plays.
+        As for `AdmissibleSequence`, but counting all plays. It concerns the intervals.
 
     Attributes
     ----------
@@ -73,82 +84,57 @@ class PooledTrees(Estimator):
     def start(self, bandit: CausalBandit) -> Self:
         """Forget everything and lay out the trees for the arms of a bandit."""
         self.bandit_ = bandit
-        column = {v: j for j, v in enumerate(bandit.coding.variables)}
-        cards = {v: len(bandit.states[v]) for v in bandit.coding.variables}
-        self._factors: list[list[tuple[str, frozenset[str]]]] = []  # of each arm: variable, given
-        served, level_start, levels, before = [], [0], [], []
-        treated_start, treated = [0], []
-        node_start, leaf_start = [0], [0]
-        for action, sequence in zip(bandit.canonical, bandit.sequences, strict=True):
-            steps = sequence or []
-            adjusted = [v for _, z in steps for v in sorted(z)]
-            sizes = np.cumprod([1, *(cards[v] for v in adjusted)])
-            served.append(bool(steps) and int(sizes[-1]) <= MOST_CELLS)
-            factors: list[tuple[str, frozenset[str]]] = []
-            if served[-1]:
-                given: set[str] = set()
-                for k, (x, z) in enumerate(steps):
-                    for v in sorted(z):
-                        factors.append((v, frozenset(given)))
-                        given.add(v)
-                        levels.append((column[v], cards[v]))
-                        before.append(k)
-                    given.add(x)
-                    treated.append((column[x], bandit.states[x].index(action[x])))
-                factors.append((bandit.reward, frozenset(given)))
-                levels.append((-1, 0))
-                before.append(len(steps))
-                node_start.append(node_start[-1] + int(sizes.sum()))
-                leaf_start.append(leaf_start[-1] + int(sizes[-1]))
-            else:
-                node_start.append(node_start[-1])
-                leaf_start.append(leaf_start[-1])
-            level_start.append(len(levels))
-            treated_start.append(len(treated))
-            self._factors.append(factors)
-        self.served_ = np.array(served, dtype=np.bool_)
-        self._shape = (
-            np.array(level_start, dtype=np.int64),
-            np.array(levels, dtype=np.int64).reshape(-1, 2),
-            np.array(before, dtype=np.int64),
-            np.array(treated_start, dtype=np.int64),
-            np.array(treated, dtype=np.int64).reshape(-1, 2),
-            np.array(node_start, dtype=np.int64),
-            np.array(leaf_start, dtype=np.int64),
-        )
-        self._counts = tuple(np.zeros(size) for size in (node_start[-1], leaf_start[-1], leaf_start[-1]))
-        self._snapshots = [(0, tuple(np.zeros_like(c) for c in self._counts))]
+        self._forest, self._factors = forest_of(bandit)
+        self.served_ = np.diff(self._forest.node_start) > 0
+        self.distrusted_ = np.zeros(len(bandit.arms), dtype=np.bool_)
+        self._counts, self._own = self._forest.counters(), self._forest.counters()
+        self._direct = np.zeros((2, len(bandit.arms)))  # own plays and the sums of their rewards
+        self._snapshots = [(0, self._forest.counters())]
         self._next_snapshot, self._plays = FIRST_SNAPSHOT, 0
         self._known: dict[tuple[frozenset[str], str, frozenset[str]], bool] = {}
         self._depth_of: dict[frozenset[str], NDArray[np.int64]] = {}
-        self._due = PlaysDue(self.refresh)
+        self._refresh, self._due = checked_refresh(self.refresh), self._forest.counters()
+        self._rounds = SamplesBuffer(bandit.coding)
+        self._passive = np.zeros((len(bandit.coding.variables), max(map(len, bandit.coding.states))))
         self._current: Intervals | None = None
         self._delta = math.nan
+        self._now: _Standing | None = None
         return self
 
     def update(self, samples: Samples) -> Self:
         """Count every play for the factors that it shows."""
-        if (due := self._due.add(samples)) is not None:
-            while len(due):  # a snapshot is taken between two plays, however they were handed over
-                n = min(len(due), self._next_snapshot - self._plays)
-                self._count(due.rows(slice(n)))
-                due = due.rows(slice(n, None))
-                if self._plays == self._next_snapshot:
-                    number = self._snapshots[-1][0] + 1
-                    fresh = number, tuple(c.copy() for c in self._counts)
-                    self._snapshots = [self._snapshots[0], *self._snapshots[1:][1 - KEPT :], fresh]
-                    self._next_snapshot *= GROWTH
-            self._current = None
+        start, end = self._plays, self._plays + len(samples)
+        due = last_due(end, self._refresh)
+        while self._plays < end:  # stops between two plays where something is due, however they were handed over
+            until = min(at for at in (end, due, self._next_snapshot) if at > self._plays)
+            self._count(samples.rows(slice(self._plays - start, until - start)))
+            if until == due:
+                self._due, self._current = tuple(c.copy() for c in self._counts), None
+            if until == self._next_snapshot:
+                fresh = self._snapshots[-1][0] + 1, tuple(c.copy() for c in self._counts)
+                self._snapshots = [self._snapshots[0], *self._snapshots[1:][1 - KEPT :], fresh]
+                self._next_snapshot *= GROWTH
+        self._rounds.append(samples)
+        self._now = None
         return self
 
     def _count(self, samples: Samples) -> None:
-        admitted = np.array([self._depth(action.variables) for action in samples.actions], dtype=np.int64)
-        values = self.bandit_.reward_array
-        _count(samples.codes, samples.which, admitted, values, *self._shape, *self._counts)
+        admitted, values = self._admitted(samples.actions), self.bandit_.reward_array
+        arm = np.array([self.bandit_.index(action) for action in samples.actions], dtype=np.int64)
+        count_plays(samples.codes, samples.which, admitted, values, *self._forest, *self._counts)
+        own = np.where(arm[:, None] == np.arange(len(self.served_)), admitted, 0)
+        count_plays(samples.codes, samples.which, own, values, *self._forest, *self._own)
+        add_plays(arm, samples.which, samples.codes, values, *self._direct)
+        passive = samples.codes[np.array([not a for a in samples.actions], dtype=np.bool_)[samples.which]]
+        for j, codes in enumerate(passive.T):
+            self._passive[j] += np.bincount(codes, minlength=self._passive.shape[1])
         self._plays += len(samples)
 
+    def _admitted(self, actions: Sequence[Action]) -> NDArray[np.int64]:
+        """Return for each action and arm how many factors, from the first on, plays of the action show."""
+        return np.array([self._depth(a.variables) for a in actions], dtype=np.int64).reshape(-1, len(self.served_))
+
     def _depth(self, played: tuple[str, ...]) -> NDArray[np.int64]:
-        """Return for each arm how many factors, from the first on, plays that set these variables show."""
         key = frozenset(played)
         if key not in self._depth_of:
             depths = np.zeros(len(self._factors), dtype=np.int64)
@@ -175,110 +161,104 @@ class PooledTrees(Estimator):
             lower, upper = np.zeros(len(self.served_)), np.ones(len(self.served_))
             for j, before in self._snapshots:
                 nats = -math.log(alpha * snapshot_share(j))
-                _intersect_intervals(*self._shape, *self._counts, *before, nats, lower, upper)
+                intersect_intervals(*self._forest, *self._due, *before, nats, lower, upper)
             self._current = Intervals(lower, upper)
         return self._current
 
+    # ------------------------------------------------------------------------------------------------ arms in pairs
+
     def smoothed(self) -> tuple[Floats, Floats]:
-        """Return the estimate from smoothed frequencies and its variance, of every arm; 1/2 and infinity for others."""
+        """Return the trees' estimates from smoothed frequencies and their variances; 1/2 and infinity without one."""
         started(self)
-        return _smoothed(*self._shape, *self._counts)  # type: ignore[no-any-return]
+        return smoothed_values(*self._forest, *self._counts)  # type: ignore[no-any-return]
+
+    def estimates(self) -> tuple[Floats, Floats]:
+        """Return the estimate of every arm and its variance, by its tree or its own plays."""
+        standing = self._standing()
+        return standing.value.copy(), standing.variance.copy()
+
+    def differences(self, leader: int) -> tuple[Floats, Floats]:
+        """Return how far each arm's estimate is below the leader's, and the variance, shared rounds counted as such."""
+        standing = self._standing()
+        moved = standing.influence
+        extra = np.maximum(standing.variance - (moved**2).sum(axis=0), 0.0)  # what the smoothing adds
+        variance = ((moved[:, [leader]] - moved) ** 2).sum(axis=0) + extra + extra[leader]
+        variance[leader] = 0.0
+        return standing.value[leader] - standing.value, variance
+
+    def gain(self, leader: int, weights: Floats) -> Floats:
+        """Return for each playable action what one play of it takes off the variances of the differences to the
+        leader, each times its weight.
+
+        The rounds that both arms share are not made use of: the sum is that of the arms' own variances.
+        """
+        standing, bandit = self._standing(), self.bandit_
+        of_arm = np.array(weights, dtype=np.float64)
+        of_arm[leader] = weights.sum() - weights[leader]
+        out = np.zeros(len(bandit.playable))
+        shares = (self._passive + 0.5) / (self._passive.sum(axis=1, keepdims=True) + 1.0)
+        forced = bandit.forced_codes(bandit.playable)
+        progress(
+            forced, self._admitted(bandit.playable), shares, *self._forest[:5], standing.falls, of_arm, standing.tree, out
+        )
+        n, x = self._direct
+        mean = (x + 0.5) / (n + 1.0)
+        for b, action in enumerate(bandit.playable):
+            if (i := bandit.index(action)) >= 0 and not standing.tree[i]:
+                out[b] += of_arm[i] * mean[i] * (1.0 - mean[i]) / max(n[i], 0.5) ** 2
+        return out
+
+    def contradictions(self, delta: float) -> NDArray[np.bool_]:
+        """Return which arms' own plays differ from what all others say of them by more than chance.
+
+        Asymptotic, at delta for all arms together.
+        """
+        started(self)
+        others = tuple(np.maximum(c - own, 0.0) for c, own in zip(self._counts, self._own, strict=True))
+        value, variance = smoothed_values(*self._forest, *others)
+        n, x = self._direct
+        mean = (x + 0.5) / (n + 1.0)
+        spread = variance + mean * (1.0 - mean) / np.maximum(n, 0.5)
+        nats = asymptotic_threshold(max(self._plays, 1), delta / max(int(self.served_.sum()), 1))
+        return self.served_ & (n > 0) & ((mean - value) ** 2 > 2.0 * nats * spread)
+
+    def _standing(self) -> _Standing:
+        """Return the estimates, worked out once for what was told."""
+        started(self)
+        if self._now is None or (self._now.distrusted != self.distrusted_).any():
+            self._now = self._work_out()
+        return self._now
+
+    def _work_out(self) -> _Standing:
+        n, x = self._direct
+        value = (x + 0.5) / (n + 1.0)
+        variance = value * (1.0 - value) / np.maximum(n, 0.5)
+        by_tree, its_variance = self.smoothed()
+        tree = self.served_ & ~self.distrusted_ & (its_variance < variance)
+        value[tree], variance[tree] = by_tree[tree], its_variance[tree]
+        nodes = int(self._forest.node_start[-1])
+        reach, below, falls = np.zeros(nodes), np.zeros(nodes), np.zeros(len(self._forest.levels))
+        passes(*self._forest, *self._counts, reach, below, falls)
+        rounds = self._rounds.samples()
+        moved = np.zeros((len(rounds), len(value)))
+        rewards = self.bandit_.reward_array
+        influence(
+            rounds.codes, rounds.which, self._admitted(rounds.actions), rewards, *self._forest, *self._counts,
+            reach, below, tree, moved,
+        )  # fmt: skip
+        arm = np.array([self.bandit_.index(a) for a in rounds.actions], dtype=np.int64)[rounds.which]
+        own = np.flatnonzero((arm >= 0) & ~tree[arm])
+        i = arm[own]
+        moved[own, i] = (rewards[rounds.codes[own, -1]] - value[i]) / np.sqrt((n[i] + 1.0) * n[i])
+        return _Standing(value, variance, tree, moved, falls, self.distrusted_.copy())
 
 
-@njit(cache=True)
-def _count(  # type: ignore[no-untyped-def]
-    codes,
-    which,
-    admitted,
-    values,
-    level_start,
-    levels,
-    before,
-    treated_start,
-    treated,
-    node_start,
-    leaf_start,
-    into,
-    n,
-    x,
-):
-    reward = codes.shape[1] - 1
-    for row in range(len(codes)):
-        for i in range(len(level_start) - 1):
-            depth = admitted[which[row], i]
-            checked, node, width, cell = treated_start[i], node_start[i], 1, 0
-            for level in range(level_start[i], level_start[i] + depth):
-                agrees = True
-                while agrees and checked < treated_start[i] + before[level]:
-                    agrees = codes[row, treated[checked, 0]] == treated[checked, 1]
-                    checked += agrees
-                if not agrees:
-                    break
-                if level == level_start[i]:
-                    into[node] += 1
-                variable, states = levels[level]
-                if variable < 0:
-                    n[leaf_start[i] + cell] += 1
-                    x[leaf_start[i] + cell] += values[codes[row, reward]]
-                else:
-                    node += width
-                    width *= states
-                    cell = cell * states + codes[row, variable]
-                    into[node + cell] += 1
+class _Standing(NamedTuple):
+    """What is estimated by now: of every arm value and variance, by its tree or not; the influence of each round."""
 
-
-@njit(cache=True)
-def _intersect_intervals(  # type: ignore[no-untyped-def]
-    level_start,
-    levels,
-    before,
-    treated_start,
-    treated,
-    node_start,
-    leaf_start,
-    into,
-    n,
-    x,
-    into_0,
-    n_0,
-    x_0,
-    nats,
-    lower,
-    upper,
-):
-    """Intersect the intervals with those of the plays since a snapshot, in place. An empty result has lower > upper."""
-    for i in range(len(level_start) - 1):
-        if node_start[i] == node_start[i + 1]:
-            continue
-        nodes, leaves = slice(node_start[i], node_start[i + 1]), slice(leaf_start[i], leaf_start[i + 1])
-        arity = levels[level_start[i] : level_start[i + 1] - 1, 1].copy()
-        since = into[nodes] - into_0[nodes]
-        if since[0] > 0:
-            low, high = interval_since(
-                arity,
-                since,
-                n[leaves] - n_0[leaves],
-                x[leaves] - x_0[leaves],
-                into_0[nodes],
-                n_0[leaves],
-                x_0[leaves],
-                nats,
-            )
-            lower[i], upper[i] = max(lower[i], low), min(upper[i], high)
-
-
-@njit(cache=True)
-def _smoothed(  # type: ignore[no-untyped-def]
-    level_start, levels, before, treated_start, treated, node_start, leaf_start, into, n, x
-):
-    value, variance = np.full(len(level_start) - 1, 0.5), np.full(len(level_start) - 1, np.inf)
-    for i in range(len(level_start) - 1):
-        if node_start[i] < node_start[i + 1]:
-            arity = levels[level_start[i] : level_start[i + 1] - 1, 1].copy()
-            value[i], variance[i] = smoothed_value(
-                arity,
-                into[node_start[i] : node_start[i + 1]],
-                n[leaf_start[i] : leaf_start[i + 1]],
-                x[leaf_start[i] : leaf_start[i + 1]],
-            )
-    return value, variance
+    value: Floats
+    variance: Floats
+    tree: NDArray[np.bool_]
+    influence: Floats
+    falls: Floats
+    distrusted: NDArray[np.bool_]

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.contraction import Contraction
-from pgcpe.estimators.base import Estimator, started
+from pgcpe.derivatives import Derivatives, Layout
+from pgcpe.estimators.base import PairwiseEstimator, started
 from pgcpe.estimators.contingency import MOST_CELLS
 from pgcpe.identification import without_noise
 from pgcpe.networks import latents_of
@@ -24,14 +25,15 @@ __all__ = ["TableModel"]
 Floats = NDArray[np.float64]
 
 
-class TableModel(Estimator):
+class TableModel(PairwiseEstimator):
     """Expected rewards from the tables P(X | parents), each counted from every play in which X was not set.
 
     An intervention on other variables is an observation of the rest: without hidden variables P(X | parents) is the
     same under all of them. So a few tables, shared by all arms, are learned from all plays.
 
     The graph must have no hidden variable, apart from the noise of single nodes, among the ancestors of the reward, all
-    of which are recorded. It claims no interval.
+    of which are recorded. It claims no interval; arms are compared in pairs where the configurations of the
+    network are few.
 
     Parameters
     ----------
@@ -84,38 +86,40 @@ class TableModel(Estimator):
         self.cards_ = tuple(len(bandit.states[v]) for v in self.nodes_)
         self.parents_ = tuple(tuple(position[p] for p in graph.predecessors(v)) for v in self.nodes_)
         self._shapes = [(*(self.cards_[p] for p in ps), self.cards_[i]) for i, ps in enumerate(self.parents_)]
-        self._offset = np.cumsum([0, *(math.prod(shape) for shape in self._shapes)])
-        self._counts = np.zeros(self._offset[-1])
         self._codes = ForcedCodes(self.nodes_, [bandit.states[v] for v in self.nodes_])
         self._columns = np.array([bandit.coding.variables.index(v) for v in self.nodes_], dtype=np.int64)
-        width = max(map(len, self.parents_)) + 1
-        self._padded = np.full((len(self.nodes_), width), -1, dtype=np.int64)
-        for i, ps in enumerate(self.parents_):
-            self._padded[i, : len(ps)] = ps
         rows = self._codes.rows(bandit.arms)  # as they are played: a treatment without effect still sets its node
         self.forced_ = self._codes.table[rows]
+        others = [a for a in bandit.playable if a not in bandit.arms]
+        rows = self._codes.rows(others)
+        every = np.concatenate([self.forced_, self._codes.table[rows]])
+        self._layout = Layout(self.parents_, self.cards_, every)
+        order_of = {a: k for k, a in enumerate([*bandit.arms, *others])}
+        self._playable = np.array([order_of[a] for a in bandit.playable], dtype=np.int64)
+        self._counts = np.zeros(self._layout.entry_start[-1])
         self._means: Floats | None = None
+        self._found: tuple[Floats, Floats, Derivatives] | None = None
+        self.served_, self.distrusted_ = np.ones(len(bandit.arms), np.bool_), np.zeros(len(bandit.arms), np.bool_)
         self._contract = Contraction(self.parents_, self.cards_, self.forced_, position[bandit.reward])
         return self
 
     def update(self, samples: Samples) -> Self:
         """Count every play for the nodes that its action leaves free."""
         rows = self._codes.rows(samples.actions)
-        cards = np.array(self.cards_, dtype=np.int64)
-        _count(samples.codes, samples.which, rows, self._codes.table, self._columns, self._padded, cards, *self._flat)
-        self._means = None
+        layout, start = self._layout, self._layout.entry_start
+        _count(
+            samples.codes, samples.which, rows, self._codes.table, self._columns, layout.parents, layout.cards, start,
+            self._counts,
+        )  # fmt: skip
+        self._means = self._found = None
         return self
-
-    @property
-    def _flat(self) -> tuple[NDArray[np.int64], Floats]:
-        return self._offset, self._counts
 
     @property
     def counts_(self) -> list[Floats]:
         """For each node the plays that left it free, by the states of its parents and its own."""
         return [
             self._counts[start:end].reshape(shape)
-            for (start, end), shape in zip(itertools.pairwise(self._offset), self._shapes, strict=True)
+            for (start, end), shape in zip(itertools.pairwise(self._layout.entry_start), self._shapes, strict=True)
         ]
 
     def tables(self) -> dict[int, Floats]:
@@ -131,6 +135,56 @@ class TableModel(Estimator):
             tables[last] = tables[last] @ self.bandit_.reward_array
             self._means = self._contract(tables)
         return self._means.copy()
+
+
+    # ------------------------------------------------------------------------------------------------ arms in pairs
+
+    @property
+    def compares(self) -> bool:
+        """Whether the network is small enough for `estimates`, `differences` and `gain`."""
+        started(self)
+        return self._layout.small
+
+    def estimates(self) -> tuple[Floats, Floats]:
+        """Return the estimate of every arm and its variance."""
+        _, _, found = self._derivatives()
+        variance = self._spread(np.zeros_like(found.slope[0])).sum(axis=1)
+        return found.mean[: len(variance)].copy(), np.where(self.distrusted_, np.inf, variance)
+
+    def differences(self, leader: int) -> tuple[Floats, Floats]:
+        """Return how far each arm's estimate is below the leader's, and the variance; rows in common count as such."""
+        _, _, found = self._derivatives()
+        mean = found.mean[: len(self.forced_)]
+        variance = self._spread(found.slope[leader]).sum(axis=1)
+        return mean[leader] - mean, np.where(self.distrusted_ | self.distrusted_[leader], np.inf, variance)
+
+    def gain(self, leader: int, weights: Floats) -> Floats:
+        """Return for each playable action what one play takes off the variances of the differences to the leader."""
+        _, n, found = self._derivatives()
+        of_row = weights @ self._spread(found.slope[leader]) / np.maximum(n, 0.5)
+        return np.asarray(found.reach[self._playable] @ of_row)
+
+    def _spread(self, slope: Floats) -> Floats:
+        """Return what each row contributes to the variance of each arm's difference from one of this slope."""
+        p, n, found = self._derivatives()
+        return _variances(found.slope[: len(self.forced_)], slope, p, n, self._layout.width)  # type: ignore[no-any-return]
+
+    def _derivatives(self) -> tuple[Floats, Floats, Derivatives]:
+        """Return the probabilities of all entries, the plays of all rows and the derivatives, once for what was told.
+
+        Raises
+        ------
+        ValueError
+            If the network is too large to go through, see `compares`.
+        """
+        if not self.compares:
+            raise ValueError("the network has too many configurations to compare arms through its tables")
+        if self._found is None:
+            counts = self.counts_
+            p = np.concatenate([_shares(c + self.pseudo_count).ravel() for c in counts])
+            n = np.concatenate([c.sum(axis=-1).ravel() for c in counts])
+            self._found = p, n, self._layout.derivatives(p, self.bandit_.reward_array)
+        return self._found
 
 
 def _modelled(bandit: CausalBandit) -> nx.DiGraph:
@@ -152,6 +206,23 @@ def _shares(counts: Floats) -> Floats:
     """Return each row divided by its sum; equal shares where that is 0."""
     total = counts.sum(axis=-1, keepdims=True)
     return np.where(total > 0, counts / np.where(total > 0, total, 1.0), 1.0 / counts.shape[-1])
+
+
+@njit(cache=True)
+def _variances(slopes, reference, p, n, width):  # type: ignore[no-untyped-def]
+    """Return, for each arm and row, the variance under p of the slope less the reference, over the plays of the row."""
+    out = np.empty((len(slopes), len(width)))
+    for i in range(len(slopes)):
+        entry = 0
+        for row in range(len(width)):
+            mean = square = 0.0
+            for e in range(entry, entry + width[row]):
+                d = reference[e] - slopes[i, e]
+                mean += p[e] * d
+                square += p[e] * d * d
+            entry += width[row]
+            out[i, row] = max(square - mean * mean, 0.0) / max(n[row], 0.5)
+    return out
 
 
 @njit(cache=True)

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numba import njit
@@ -21,6 +21,7 @@ from pgcpe.estimators.base import EmpiricalMeans, Estimator
 from pgcpe.policies.phases import n_arms_of
 from pgcpe.policies.result import Result, arms_table
 from pgcpe.policies.rules import PolicyState, SamplingRule, Seed, StoppingRule
+from pgcpe.policies.stopping import Reported
 from pgcpe.samples import SamplesBuffer
 
 __all__ = ["Policy"]
@@ -61,6 +62,9 @@ class Policy:
         If epsilon or delta is out of range, or an arm may not be played.
     """
 
+    plays_arms: ClassVar[bool] = True
+    """Whether it needs every arm to be playable."""
+
     def __init__(
         self,
         bandit: CausalBandit,
@@ -86,7 +90,8 @@ class Policy:
             raise ValueError(f"epsilon must be at least 0 and below 1, but got {epsilon}")
         if not 0 < delta < 1:
             raise ValueError(f"delta must be between 0 and 1, but got {delta}")
-        if barred := [str(arm) for arm in bandit.arms if arm not in bandit.playable]:
+        barred = [str(arm) for arm in bandit.arms if arm not in bandit.playable]
+        if barred and self.plays_arms:
             raise ValueError(
                 f"{type(self).__name__} plays the arms themselves, but playable lacks {', '.join(barred[:5])}"
             )
@@ -102,7 +107,7 @@ class Policy:
         )
         self._rank = np.random.default_rng(seed).permutation(n_arms)
         self._conflicts, self._all = np.zeros(n_arms, dtype=np.bool_), np.ones(n_arms, dtype=np.bool_)
-        self._told = SamplesBuffer(bandit.coding)
+        self._told, self._observed = SamplesBuffer(bandit.coding), 0
         self._decide()
 
     def __repr__(self) -> str:
@@ -155,6 +160,7 @@ class Policy:
         """
         told = self.bandit.encode(actions, samples)
         self._told.append(told)
+        self._observed += int(np.array([not action for action in told.actions], dtype=np.bool_)[told.which].sum())
         while len(told):  # a phase may end, and the next be planned, in the midst of what is told
             n = self._sampling.take(told)
             for estimator in (self._direct, *self._models):
@@ -167,22 +173,28 @@ class Policy:
         """Work out intervals, candidates, next actions and verdict."""
         merged = self._direct.intervals(self._shares[0])
         before = self._conflicts.copy() if self._models else self._conflicts
-        fresh = 0
         for model, share in zip(self._models, self._shares[1:], strict=True):
-            other = model.intervals(share)
-            fresh += _intersect(merged.lower, merged.upper, other.lower, other.upper, self._conflicts)
+            if share > 0:
+                other = model.intervals(share)
+                _intersect(merged.lower, merged.upper, other.lower, other.upper, self._conflicts)
+        self._doubt()
         self.state = self._standing(merged)
         self._next = self._sampling.choose(self.state)
         if self._sampling.planned:  # the end of a phase may have ruled out the leader
             self.state = self._standing(merged)
         self._verdict = self._stopping.check(self.state)
-        if fresh:
-            new = ", ".join(str(self.bandit.arms[i]) for i in np.flatnonzero(self._conflicts & ~before))
-            warnings.warn(
-                f"the graph is in doubt: what was observed and the direct plays contradict each other for {new}; "
-                "from now on direct plays alone count there",
-                stacklevel=3,
-            )
+        if self._models and (fresh := self._conflicts & ~before).any():
+            warnings.warn(self._warning([self.bandit.arms[i] for i in np.flatnonzero(fresh)]), stacklevel=3)
+
+    def _doubt(self) -> None:
+        """Find further conflicts, and act on them."""
+
+    def _warning(self, arms: Sequence[Action]) -> str:
+        """Return what is said of arms that were found in conflict."""
+        return (
+            "the graph is in doubt: what was observed and the direct plays contradict each other for "
+            f"{', '.join(map(str, arms))}; from now on direct plays alone count there"
+        )
 
     def _standing(self, merged: Intervals) -> PolicyState:
         """Return what is known, with the two candidates."""
@@ -207,6 +219,8 @@ class Policy:
             self._models,
             estimates,
             index,
+            self.n_plays,
+            self._observed,
         )
 
     # ------------------------------------------------------------------------------------------------- what is known
@@ -227,6 +241,11 @@ class Policy:
         return self._verdict.certificate
 
     @property
+    def stops(self) -> dict[str, int | None]:
+        """For each guarantee that is watched the plays told when its rule first would have stopped, None before."""
+        return dict(self._stopping.stops) if isinstance(self._stopping, Reported) else {}
+
+    @property
     def recommendation(self) -> Action:
         """The arm that would be returned now; defined at any time."""
         return self.bandit.arms[self.state.leader]
@@ -234,7 +253,7 @@ class Policy:
     @property
     def intervals(self) -> Intervals:
         """The intervals of the arms, in the order of ``bandit.arms``."""
-        return self.state.intervals
+        return self.state.shown or self.state.intervals
 
     @property
     def radius(self) -> str:
@@ -282,6 +301,7 @@ class Policy:
             delta=self.delta,
             stopped=self.stopped or bool(stop_reason),
             told=self._told.samples(),
+            stops=self.stops,
         )
 
     # ------------------------------------------------------------------------------------------------------ the loop
@@ -334,7 +354,6 @@ class Policy:
 @njit(cache=True)
 def _intersect(lower, upper, other_lower, other_upper, conflicts):  # type: ignore[no-untyped-def]
     """Intersect the direct intervals with a model's, in place; an arm in conflict keeps the direct one from then on."""
-    fresh = 0
     for i in range(len(lower)):
         if not conflicts[i]:
             low, high = max(lower[i], other_lower[i]), min(upper[i], other_upper[i])
@@ -342,8 +361,6 @@ def _intersect(lower, upper, other_lower, other_upper, conflicts):  # type: igno
                 lower[i], upper[i] = low, high
             else:
                 conflicts[i] = True
-                fresh += 1
-    return fresh
 
 
 @njit(cache=True)

@@ -1,42 +1,64 @@
-"""PooledCCPE: every play counted, exact intervals."""
+"""PooledCCPE: every play counted, exact intervals, and the play that adds most."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.base import clone
 
-from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence import probability
-from pgcpe.estimators.base import EmpiricalMeans, Estimator
+from pgcpe.confidence import Intervals, asymptotic_threshold, probability
+from pgcpe.estimators.base import EmpiricalMeans, PairwiseEstimator
 from pgcpe.estimators.pooled import PooledTrees
+from pgcpe.estimators.tables import TableModel
 from pgcpe.policies.base import Policy
-from pgcpe.policies.rules import PolicyState, SamplingRule, Seed
-from pgcpe.policies.stopping import SeparatedOrTold
+from pgcpe.policies.progress import GreatestProgress, ObserveLeaderAndOpen, surest_estimates
+from pgcpe.policies.rules import PolicyState, Seed
+from pgcpe.policies.stopping import PairwiseAsymptotic, Reported, SeparatedOrTold
 
-__all__ = ["ObserveLeaderAndOpen", "PooledCCPE"]
+__all__ = ["PooledCCPE"]
 
-NULL = Action()
+GUARANTEES = ("exact", "asymptotic")
 
-PAIRS, DIRECT, TREES = 0.4, 0.15, 0.45
-"""The shares of delta: pairwise statistics of direct plays, direct intervals, intervals of the trees."""
+DIRECT, TREES, PAIRS = 0.15, 0.45, 0.4
+"""The shares of delta: direct intervals, those of the trees, pairwise statistics of direct plays."""
 
 
 class PooledCCPE(Policy):
-    """CCPE with every play in the trees, and a stop by intervals or by pairs.
+    """CCPE with every play counted wherever the graph lets it tell something, and a stop in pairs: the one to use.
 
-    Plays ``do()``, the leader and a challenger in turn, like the paper's algorithm (`ObserveLeaderAndOpen`).
+    An arm is estimated from the plays of all actions: through a tree of its own (`PooledTrees`), which a play enters as
+    far as it shows the tree's factors as observation does, and, where the reward has no hidden causes in common with
+    others, through the tables P(X | parents) of all nodes (`TableModel`). Of the two, that of the smaller variance
+    counts for a pair of arms.
 
-    Guarantee: the arm returned is within epsilon of the best with probability at least 1 - delta, if the graph is
-    right, for rewards of any distribution on [0, 1].
+    **exact** (the default): stops when every other arm is separated from the recommended one by exact intervals, or
+    told from it by direct plays (`SeparatedOrTold`). The arm returned is within epsilon of the best with probability at
+    least 1 - delta at any number of plays, for rewards of any distribution on [0, 1], if the graph is right.
+
+    **asymptotic**: stops when the estimated differences are large for their standard errors (`PairwiseAsymptotic`), by
+    far the earlier; what it claims holds in the limit of many plays. `stops` says when either would have stopped.
+
+    Direct plays that contradict the graph (`conflicts`) take an arm's estimate away from it. The exact stop then goes by
+    direct plays alone and stays what it was; with two such arms no estimate uses the graph any more.
 
     Parameters
     ----------
     bandit
-        The question.
+        The question. Arms that may not be played are recommended all the same, if the graph identifies them.
+    guarantee
+        ``"exact"`` or ``"asymptotic"``: by which rule it stops.
+    model
+        ``"tables"``: trees and tables, for which all ancestors of the reward must be recorded. ``"trees"``: trees
+        alone. None: tables where no hidden variable forbids them and the network is small enough.
+    sampling
+        ``"cycle"``: ``do()``, the leader and an open challenger in turn, as the paper. ``"progress"``: the action that
+        adds most for its cost. None: ``"cycle"`` for the exact guarantee at equal costs, else ``"progress"``.
+    trust_graph
+        False: direct plays alone certify, and the graph only helps to choose what to play.
+    fallback
+        False: conflicts are reported, but change nothing except that the stop has no certificate.
     refresh
         As for `PooledTrees`.
     epsilon, delta, seed
@@ -51,61 +73,90 @@ class PooledCCPE(Policy):
     (do(X2=1, X3=1), 'exact')
     """
 
+    plays_arms: ClassVar[bool] = False
+
     def __init__(
         self,
         bandit: CausalBandit,
         *,
+        guarantee: str = "exact",
+        model: str | None = None,
+        sampling: str | None = None,
+        trust_graph: bool = True,
+        fallback: bool = True,
         refresh: int | None = None,
         epsilon: float = 0.05,
         delta: float = 0.05,
         seed: Seed = 0,
     ) -> None:
-        stopping = SeparatedOrTold(PAIRS * probability("delta", delta))
+        _one_of("guarantee", guarantee, GUARANTEES)
+        _one_of("model", model, ("tables", "trees", None))
+        _one_of("sampling", sampling, ("cycle", "progress", None))
+        if not trust_graph and guarantee != "exact":
+            raise ValueError("trust_graph=False certifies from direct plays, which is exact: leave guarantee='exact'")
+        probability("delta", delta)
+        self.guarantee, self._trusts, self._fallback = guarantee, trust_graph, fallback
+        shares = (DIRECT, TREES, PAIRS) if trust_graph else (DIRECT, 0.0, TREES + PAIRS)
+        rules = {"exact": SeparatedOrTold(shares[2] * delta, fallback=fallback)}
+        rules["asymptotic"] = PairwiseAsymptotic(delta)
+        self._reported = Reported(rules if trust_graph else {"exact": rules["exact"]}, guarantee)
+        if sampling is None:
+            equal = len(set(bandit.costs.values())) == 1
+            sampling = "cycle" if guarantee == "exact" and equal else "progress"
+        decides = rules[guarantee]
+        models: list[PairwiseEstimator] = [PooledTrees(refresh)]
+        if (tables := _tables(bandit, model)) is not None:
+            models.append(tables)
         super().__init__(
             bandit,
             direct=EmpiricalMeans(),
-            models=[PooledTrees(refresh)],
-            sampling=ObserveLeaderAndOpen(stopping),
-            stopping=stopping,
+            models=models,
+            sampling=ObserveLeaderAndOpen(decides, observe=trust_graph)
+            if sampling == "cycle"
+            else GreatestProgress(decides),
+            stopping=self._reported,
             epsilon=epsilon,
             delta=delta,
             seed=seed,
-            shares=(DIRECT, TREES),
+            shares=(*shares[:2], *[0.0] * (len(models) - 1)),
         )
 
+    def _doubt(self) -> None:
+        """Compare direct plays with what all others say, and take the graph away from arms that contradict it."""
+        if self.guarantee == "asymptotic" or not self._trusts:
+            self._conflicts |= cast(PooledTrees, self._models[0]).contradictions(self.delta)
+        if self._fallback and self._conflicts.any():
+            suspect = np.count_nonzero(self._conflicts) > 1
+            for model in cast(list[PairwiseEstimator], self._models):
+                model.distrusted_ = np.ones_like(self._conflicts) if suspect else self._conflicts.copy()
 
-class ObserveLeaderAndOpen(SamplingRule):
-    """``do()``, the leader, and the arm of the highest upper bound among those that the stop is still open for.
+    def _standing(self, merged: Intervals) -> PolicyState:
+        """Return what is known; for the asymptotic guarantee with its own intervals to show."""
+        state = super()._standing(merged)
+        if self.guarantee == "asymptotic" and state.n_plays:
+            _, variance = surest_estimates(self._models)
+            nats = asymptotic_threshold(state.n_plays, self.delta / len(variance))
+            radius = np.sqrt(2.0 * nats * variance)
+            state.shown = Intervals(np.maximum(state.estimates - radius, 0.0), np.minimum(state.estimates + radius, 1.0))
+        return state
 
-    The leader is the arm of the highest estimate, from its tree or from its own plays, whichever has the smaller
-    variance. Where ``do()`` may not be played, the two candidates alone.
 
-    Parameters
-    ----------
-    stopping
-        The rule that says which arms are open.
-    """
+def _tables(bandit: CausalBandit, model: str | None) -> TableModel | None:
+    """Return the tables where they are asked for or, by default, possible."""
+    if model == "trees":
+        return None
+    tables = TableModel()
+    try:
+        small = clone(tables).start(bandit.recording(tables.required(bandit))).compares
+    except ValueError:
+        if model is None:
+            return None
+        raise
+    if not small and model == "tables":
+        raise ValueError("the ancestors of the reward have too many configurations for model='tables'")
+    return tables if small else None
 
-    optimistic: ClassVar[bool] = True
 
-    def __init__(self, stopping: SeparatedOrTold) -> None:
-        self._stopping = stopping
-
-    def choose(self, state: PolicyState) -> list[Action]:
-        """Return the iteration; the leader alone where it has no challenger."""
-        arms, h = state.bandit.arms, state.leader
-        if state.challenger < 0:
-            return [arms[h]]
-        left = np.flatnonzero(self._stopping.open(state)[1])
-        if len(left) == 0:  # it will stop
-            left = np.array([state.challenger])
-        highest = np.lexsort((state.rank[left], state.plays[left], -state.intervals.upper[left]))[0]
-        pair = [arms[left[highest]], arms[h]]
-        return [NULL, *pair] if NULL in state.bandit.costs else pair  # costs: of every playable action
-
-    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64]:
-        """Return for each arm the estimate of its tree or that of its own plays, whichever is surer."""
-        value, variance = cast(PooledTrees, models[0]).smoothed()
-        mean = (direct.rewards_ + 0.5) / (direct.plays_ + 1.0)
-        own = mean * (1.0 - mean) / np.maximum(direct.plays_, 0.5)
-        return np.where(variance < own, value, mean)
+def _one_of(name: str, value: str | None, known: tuple[str | None, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, but got {value!r}")

@@ -30,7 +30,7 @@ class Result:
     certified
         Whether it is proved to be within `epsilon` of the best with probability ``1 - delta``.
     certificate
-        ``"exact"``, ``"heuristic"`` (the stopping rule was satisfied, its constants are not proved), or None.
+        ``"exact"``, ``"asymptotic"`` (it holds in the limit of many plays), ``"heuristic"`` (the stopping rule was satisfied, its constants are not proved), or None.
     stop_reason
         Why the run ended.
     n_plays, cost
@@ -46,6 +46,8 @@ class Result:
         What was asked for.
     stopped
         Whether the run has ended.
+    stops
+        Where a policy watches several guarantees: the plays at which the rule of each first would have stopped.
     """
 
     recommendation: Action
@@ -61,6 +63,7 @@ class Result:
     delta: float
     stopped: bool
     told: Samples = field(repr=False)
+    stops: dict[str, int | None] = field(default_factory=dict)
 
     @cached_property
     def history(self) -> pd.DataFrame:
@@ -73,6 +76,7 @@ class Result:
         best = self.table.iloc[0]
         worth = {
             "exact": f"within {self.epsilon:g} of the best with probability at least {1 - self.delta:g}",
+            "asymptotic": f"within {self.epsilon:g} of the best with probability {1 - self.delta:g} if plays are many",
             "heuristic": "by a rule whose constants are not proved",
             None: "not certified",
         }[self.certificate]
@@ -114,7 +118,7 @@ class Result:
 
 def arms_table(state: PolicyState) -> pd.DataFrame:
     """Return the table of `Result`."""
-    bandit, intervals, conflicts = state.bandit, state.intervals, state.conflicts
+    bandit, intervals, conflicts = state.bandit, state.shown or state.intervals, state.conflicts
     first = np.arange(len(bandit.arms)) != state.leader
     order = np.lexsort((-intervals.upper, -state.estimates, first))
     columns: dict[str, Any] = {

@@ -6,6 +6,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -14,13 +15,29 @@ from numpy.typing import NDArray
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals
-from pgcpe.estimators.base import EmpiricalMeans, Estimator
+from pgcpe.estimators.base import EmpiricalMeans, Estimator, PairwiseEstimator
 from pgcpe.samples import Samples
 
-__all__ = ["PolicyState", "SamplingRule", "Seed", "StoppingRule", "Verdict"]
+__all__ = ["Differences", "PolicyState", "SamplingRule", "Seed", "StoppingRule", "Verdict"]
 
 Seed = int | np.random.SeedSequence | np.random.Generator | None
 """What a generator is made of; a generator itself is drawn from once."""
+
+
+class Differences(NamedTuple):
+    """How far each arm is below the leader, by the estimator that is surest of the pair.
+
+    Attributes
+    ----------
+    gap, variance
+        Arrays over the arms.
+    by
+        For each arm which of the state's estimators says so.
+    """
+
+    gap: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    by: NDArray[np.intp]
 
 
 @dataclass
@@ -49,6 +66,10 @@ class PolicyState:
     estimates, index
         Arrays over the arms: the estimate by which the leader was chosen, and the upper bound by which the challenger
         was.
+    n_plays, n_observed
+        All plays told, and those of ``do()``.
+    shown
+        The intervals that people are shown, where they are not those that certify.
     """
 
     bandit: CausalBandit
@@ -64,6 +85,23 @@ class PolicyState:
     models: Sequence[Estimator]
     estimates: NDArray[np.float64]
     index: NDArray[np.float64]
+    n_plays: int
+    n_observed: int
+    shown: Intervals | None = None
+
+    @cached_property
+    def differences(self) -> Differences:
+        """How far each arm is below the leader, for estimators that compare arms in pairs."""
+        found = [model.differences(self.leader) for model in self.pairwise]
+        gaps, variances = (np.array(part) for part in zip(*found, strict=True))
+        by = variances.argmin(axis=0)
+        arms = np.arange(len(by))
+        return Differences(gaps[by, arms], variances[by, arms], by)
+
+    @property
+    def pairwise(self) -> list[PairwiseEstimator]:
+        """The estimators that compare arms in pairs."""
+        return [model for model in self.models if isinstance(model, PairwiseEstimator)]
 
 
 class Verdict(NamedTuple):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgcpe.confidence import probability
+from pgcpe.confidence import asymptotic_threshold, probability
 from pgcpe.pairwise import statistics
-from pgcpe.policies.rules import PolicyState, Verdict
+from pgcpe.policies.rules import PolicyState, StoppingRule, Verdict
 
-__all__ = ["MostPlayed", "PairwiseGLR", "SeparatedIntervals", "SeparatedOrTold"]
+__all__ = ["MostPlayed", "PairwiseAsymptotic", "PairwiseGLR", "Reported", "SeparatedIntervals", "SeparatedOrTold"]
 
 NOT_YET = Verdict(False)
 
@@ -37,8 +38,8 @@ class SeparatedIntervals:
         )
         if highest > intervals.lower[h]:
             reason += f", which is within epsilon = {state.epsilon:g}"
-        if n := np.count_nonzero(state.conflicts):
-            return Verdict(True, f"{reason}; but {n} arms contradict the graph", None)
+        if state.conflicts.any():
+            return Verdict(True, f"{reason}; but {in_doubt(state)}", None)
         return Verdict(True, reason, state.certificate)
 
 
@@ -83,8 +84,7 @@ class PairwiseGLR:
         nearest = int(evidence.argmin())
         if not evidence[nearest] >= threshold:
             return NOT_YET
-        within = f" by more than epsilon = {state.epsilon:g}" if state.epsilon > 0 else ""
-        reason = f"no arm is better than {arms[h]}{within}: of all others {arms[nearest]} is told from it least, by "
+        reason = f"{no_better(state)}: of all others {arms[nearest]} is told from it least, by "
         return Verdict(True, f"{reason}{evidence[nearest]:.2f} of {threshold:.2f} nats", "exact")
 
 
@@ -93,38 +93,131 @@ class SeparatedOrTold:
 
     The intervals hold jointly but with the probability that the estimators were given, the pairwise statistics but with
     `delta`; on the event that all do, the arm returned is within epsilon of the best, whichever of the two decided for
-    which challenger.
+    which challenger. The pairwise statistics know no graph.
 
     Parameters
     ----------
     delta
         The error probability of the pairwise statistics.
+    fallback
+        What becomes of arms whose direct plays contradict the graph. True: from then on only direct plays, in pairs,
+        decide about any arm, and the stop keeps its certificate. False: the rule goes on, and its stop has none.
     """
 
-    def __init__(self, delta: float) -> None:
-        self._delta = probability("delta", delta)
+    def __init__(self, delta: float, *, fallback: bool = True) -> None:
+        self._delta, self._fallback = probability("delta", delta), fallback
 
-    def open(self, state: PolicyState) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return which arms are not separated from the leader, and which of these are not told from it either."""
-        h = state.leader
-        overlapping = state.intervals.upper > state.intervals.lower[h] + state.epsilon
-        overlapping[h] = False
-        threshold = math.log((len(overlapping) - 1) / self._delta) if len(overlapping) > 1 else 0.0
-        evidence = statistics(state.plays, state.rewards, h, state.epsilon)
-        return overlapping, overlapping & ~(evidence >= threshold)
+    def overlapping(self, state: PolicyState) -> NDArray[np.bool_]:
+        """Return which arms the intervals do not separate from the leader: all of them once the graph is in doubt."""
+        overlapping = state.intervals.upper > state.intervals.lower[state.leader] + state.epsilon
+        if self._fallback and state.conflicts.any():
+            overlapping[:] = True
+        overlapping[state.leader] = False
+        return overlapping
+
+    def open(self, state: PolicyState) -> NDArray[np.bool_]:
+        """Return which arms are neither separated from the leader nor told from it."""
+        evidence = statistics(state.plays, state.rewards, state.leader, state.epsilon)
+        return self.overlapping(state) & ~(evidence >= self.threshold(state))
+
+    def threshold(self, state: PolicyState) -> float:
+        """Return what the pairwise statistics must reach, in nats."""
+        return math.log(max(len(state.plays) - 1, 1) / self._delta)
 
     def check(self, state: PolicyState) -> Verdict:
         """Return whether no challenger is left."""
         if state.challenger < 0:
             return Verdict(True, "all candidates have provably the same effect", "exact")
-        h, arms = state.leader, state.bandit.arms
-        overlapping, left = self.open(state)
-        if left.any():
+        if self.open(state).any():
             return NOT_YET
-        by_pairs = int(np.count_nonzero(overlapping))
-        within = f" by more than epsilon = {state.epsilon:g}" if state.epsilon > 0 else ""
-        reason = f"no arm is better than {arms[h]}{within}: {len(arms) - 1 - by_pairs} are below it by their intervals"
-        reason += f", {by_pairs} are told from it by direct plays" if by_pairs else ""
-        if n := np.count_nonzero(state.conflicts):
-            return Verdict(True, f"{reason}; but {n} arms contradict the graph", None)
+        arms, by_pairs = state.bandit.arms, int(np.count_nonzero(self.overlapping(state)))
+        by_intervals = len(arms) - 1 - by_pairs
+        reason = no_better(state)
+        reason += f": {by_intervals} are below it by their intervals" if by_intervals else ""
+        reason += ("," if by_intervals else ":") + f" {by_pairs} are told from it by direct plays" if by_pairs else ""
+        if state.conflicts.any() and not self._fallback:
+            return Verdict(True, f"{reason}; but {in_doubt(state)}", None)
         return Verdict(True, reason, state.certificate)
+
+
+class PairwiseAsymptotic:
+    """Stop when the estimates tell the leader from every other arm: (gap + epsilon)^2 / (2 variance) reaches beta(t).
+
+    The differences are those of the estimators, of the surest for each pair; beta is that of the asymptotic confidence
+    sequence at delta / (K - 1) (`pgcpe.confidence.asymptotic_threshold`).
+
+    Asymptotic: it holds in the limit, for sampling rules under which every part that matters of what is estimated keeps
+    a positive share of the plays. A rule that looks for its weakness can make it fail.
+    """
+
+    def __init__(self, delta: float) -> None:
+        self._delta = probability("delta", delta)
+
+    def evidence(self, state: PolicyState) -> NDArray[np.float64]:
+        """Return what the estimates say against each arm, in nats: 0 where they favour it, infinite at the leader."""
+        told = state.differences
+        gap = np.maximum(told.gap + state.epsilon, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            evidence = np.where(gap > 0, gap**2 / (2.0 * told.variance), 0.0)
+        evidence[state.leader] = math.inf
+        return evidence
+
+    def threshold(self, state: PolicyState) -> float:
+        """Return beta."""
+        return asymptotic_threshold(max(state.n_plays, 1), self._delta / max(len(state.plays) - 1, 1))
+
+    def open(self, state: PolicyState) -> NDArray[np.bool_]:
+        """Return which arms are not told from the leader."""
+        return ~(self.evidence(state) >= self.threshold(state))
+
+    def check(self, state: PolicyState) -> Verdict:
+        """Return whether the leader is told from all others."""
+        if state.challenger < 0:
+            return Verdict(True, "all candidates have provably the same effect", "exact")
+        evidence, threshold = self.evidence(state), self.threshold(state)
+        nearest = int(evidence.argmin())
+        if not evidence[nearest] >= threshold:
+            return NOT_YET
+        reason = f"{no_better(state)}: of all others {state.bandit.arms[nearest]} is told from it least, by "
+        return Verdict(True, f"{reason}{evidence[nearest]:.2f} of {threshold:.2f} nats", "asymptotic")
+
+
+class Reported:
+    """Stop by one of several rules, and keep at how many plays each of them would first have stopped.
+
+    Parameters
+    ----------
+    rules
+        The rules by the name of their guarantee.
+    decides
+        The name of the one to stop by.
+
+    Attributes
+    ----------
+    stops
+        For each name the number of plays told when it first would have stopped, or None.
+    """
+
+    def __init__(self, rules: Mapping[str, StoppingRule], decides: str) -> None:
+        self._rules, self._decides = dict(rules), decides
+        self.stops: dict[str, int | None] = dict.fromkeys(rules)
+
+    def check(self, state: PolicyState) -> Verdict:
+        """Return what the deciding rule says."""
+        verdicts = {name: rule.check(state) for name, rule in self._rules.items()}
+        for name, verdict in verdicts.items():
+            if verdict.stop and self.stops[name] is None:
+                self.stops[name] = state.n_plays
+        return verdicts[self._decides]
+
+
+def no_better(state: PolicyState) -> str:
+    """Return in words that no arm is better than the leader."""
+    within = f" by more than epsilon = {state.epsilon:g}" if state.epsilon > 0 else ""
+    return f"no arm is better than {state.bandit.arms[state.leader]}{within}"
+
+
+def in_doubt(state: PolicyState) -> str:
+    """Return in words how many arms contradict the graph."""
+    n = int(np.count_nonzero(state.conflicts))
+    return f"{n} {'arm contradicts' if n == 1 else 'arms contradict'} the graph"

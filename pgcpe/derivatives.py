@@ -1,0 +1,153 @@
+"""How the expected reward of an action depends on every entry of a network's tables, and how often it meets each row.
+
+All configurations are gone through, prefix by prefix in causal order: once down with the probability w of a prefix and
+back up with the expected reward below it. Rows and entries are numbered flat, node by node, row by row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["MOST_CONFIGURATIONS", "Derivatives", "Layout"]
+
+Floats = NDArray[np.float64]
+
+MOST_CONFIGURATIONS = 2**22
+"""Networks with more, summed over the actions, are not gone through: it would take longer than a tenth of a second."""
+
+
+class Derivatives(NamedTuple):
+    """What `Layout.derivatives` returns.
+
+    Attributes
+    ----------
+    mean
+        Array over the actions: the expected reward.
+    reach
+        Array of shape (actions, rows): the probability that one play has the parents' values of the row and leaves its
+        node free.
+    slope
+        Array of shape (actions, entries): the derivative of the expected reward by the probability.
+    """
+
+    mean: Floats
+    reach: Floats
+    slope: Floats
+
+
+class Layout:
+    """Where rows and entries of the tables stand.
+
+    Parameters
+    ----------
+    parents
+        For each node, in causal order and the reward last, the positions of its parents.
+    cards
+        The number of states of each node.
+    forced
+        Integer array of shape (actions, nodes): the state that an action sets, -1 where it leaves the node free.
+
+    Attributes
+    ----------
+    entry_start, row_start
+        Where the entries and rows of each node begin; their numbers come last.
+    width
+        For each row the number of its entries.
+
+    Examples
+    --------
+    >>> chain = Layout([(), (0,)], [2, 2], np.array([[-1, -1], [1, -1]]))
+    >>> found = chain.derivatives(np.array([0.5, 0.5, 0.8, 0.2, 0.2, 0.8]), np.array([0.0, 1.0]))
+    >>> found.mean
+    array([0.5, 0.8])
+    >>> found.reach[0]
+    array([1. , 0.5, 0.5])
+    """
+
+    def __init__(self, parents: Sequence[tuple[int, ...]], cards: Sequence[int], forced: NDArray[np.int64]) -> None:
+        self.cards, self.forced = np.array(cards, dtype=np.int64), np.asarray(forced, dtype=np.int64)
+        self.parents = np.full((len(parents), max(map(len, parents)) + 1), -1, dtype=np.int64)
+        for i, ps in enumerate(parents):
+            self.parents[i, : len(ps)] = ps
+        rows = [math.prod(cards[p] for p in ps) for ps in parents]
+        self.row_start = np.cumsum([0, *rows])
+        self.entry_start = np.cumsum([0, *(n * m for n, m in zip(rows, cards, strict=True))])
+        self.width = np.repeat(self.cards, rows)
+
+    @cached_property
+    def small(self) -> bool:
+        """Whether the configurations are few enough to go through."""
+        free = np.where(self.forced < 0, self.cards, 1).astype(np.float64)
+        return bool(free.prod(axis=1).sum() <= MOST_CONFIGURATIONS)
+
+    def derivatives(self, tables: Floats, values: Floats) -> Derivatives:
+        """Return expected rewards, probabilities of the rows and derivatives.
+
+        Parameters
+        ----------
+        tables
+            The probabilities of all entries.
+        values
+            The reward of each state of the last node.
+        """
+        n_actions = len(self.forced)
+        mean = np.zeros(n_actions)
+        reach = np.zeros((n_actions, self.row_start[-1]))
+        slope = np.zeros((n_actions, self.entry_start[-1]))
+        _go_through(
+            self.parents, self.cards, self.forced, self.row_start, self.entry_start, tables, values, mean, reach, slope
+        )
+        return Derivatives(mean, reach, slope)
+
+
+@njit(cache=True)
+def _go_through(  # type: ignore[no-untyped-def]
+    parents, cards, forced, row_start, entry_start, tables, values, mean, reach, slope
+):
+    n = len(cards)
+    code, row, left = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    w, below = np.ones(n), np.zeros(n)  # of the prefix before a node: its probability, the expected reward so far
+    for a in range(len(forced)):
+        node, entering = 0, True
+        while node >= 0:
+            free = forced[a, node] < 0
+            if entering:
+                row[node] = 0
+                for p in parents[node]:
+                    if p < 0:
+                        break
+                    row[node] = row[node] * cards[p] + code[p]
+                below[node] = 0.0
+                left[node] = cards[node] if free else 1
+                if free:
+                    reach[a, row_start[node] + row[node]] += w[node]
+            if left[node] > 0:  # go down with the next state
+                left[node] -= 1
+                code[node] = left[node] if free else forced[a, node]
+                if node < n - 1:
+                    w[node + 1] = w[node]
+                    if free:
+                        w[node + 1] *= tables[entry_start[node] + row[node] * cards[node] + code[node]]
+                    node, entering = node + 1, True
+                    continue
+                value = values[code[node]]
+            else:  # all states seen: back up with their mean
+                node, entering = node - 1, False
+                if node < 0:
+                    mean[a] = below[0]
+                    break
+                value, free = below[node + 1], forced[a, node] < 0
+            if free:
+                entry = entry_start[node] + row[node] * cards[node] + code[node]
+                slope[a, entry] += w[node] * value
+                below[node] += tables[entry] * value
+            else:
+                below[node] += value
+            entering = False

@@ -1,0 +1,164 @@
+"""Sampling rules of `PooledCCPE`: which play adds most to what is known of the arms in question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgcpe.actions import Action
+from pgcpe.estimators.base import EmpiricalMeans, Estimator, PairwiseEstimator
+from pgcpe.policies.rules import PolicyState, SamplingRule
+
+__all__ = ["GreatestProgress", "ObserveLeaderAndOpen"]
+
+NULL = Action()
+Floats = NDArray[np.float64]
+
+OBSERVED_FIRST = 20
+"""So many plays of ``do()`` come first."""
+
+ROUNDS = 10
+"""Of so many plays at least one observes."""
+
+BATCH = 0.005
+"""An action is played at once for this share of the plays so far."""
+
+
+class Opening(Protocol):
+    """A stopping rule that can say which arms it is still open for, and how much evidence it asks for."""
+
+    def open(self, state: PolicyState) -> NDArray[np.bool_]:
+        """Return which arms are not told from the leader."""
+
+    def threshold(self, state: PolicyState) -> float:
+        """Return the evidence asked for, in nats."""
+
+
+class Surest(SamplingRule):
+    """Ranks by the estimate of the smallest variance; the challenger is the arm of the highest upper bound."""
+
+    optimistic: ClassVar[bool] = True
+
+    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> Floats:
+        """Return for each arm the estimate of the estimator that is surest of it."""
+        return surest_estimates(models)[0]
+
+
+class ObserveLeaderAndOpen(Surest):
+    """``do()``, the leader, and the arm of the highest upper bound among those that the stop is still open for.
+
+    In place of what may not be played comes the action that adds most to the difference of the two.
+
+    Parameters
+    ----------
+    stopping
+        The rule that says which arms are open.
+    observe
+        Whether ``do()`` is in every iteration, or only where fewer than a tenth of the plays observed.
+    """
+
+    def __init__(self, stopping: Opening, *, observe: bool = True) -> None:
+        self._stopping, self._observe = stopping, observe
+
+    def choose(self, state: PolicyState) -> list[Action]:
+        """Return the iteration; the leader alone where it has no challenger."""
+        arms, h = state.bandit.arms, state.leader
+        challenger = h if state.challenger < 0 else self._challenger(state)
+        wanted = [arms[challenger], arms[h]] if challenger != h else [arms[h]]
+        playable = state.bandit.costs
+        if any(arm not in playable for arm in wanted):
+            weights = np.zeros(len(arms))
+            weights[challenger] = 1.0
+            instead = _most(state, [weights] * len(state.pairwise))
+            wanted = list(dict.fromkeys(arm if arm in playable else instead for arm in wanted))
+        if NULL in playable and NULL not in wanted and (self._observe or _observed_too_little(state)):
+            return [NULL, *wanted]
+        return wanted
+
+    def _challenger(self, state: PolicyState) -> int:
+        left = np.flatnonzero(self._stopping.open(state))
+        left = left[left != state.leader]
+        if len(left) == 0:  # it will stop
+            return state.challenger
+        return int(left[np.lexsort((state.rank[left], state.plays[left], -state.intervals.upper[left]))[0]])
+
+
+class GreatestProgress(Surest):
+    """The action by which the evidence against all open challengers is expected to grow most, for what it costs.
+
+    The evidence against an arm is z = gap^2 / (2 variance), counted no further than the threshold; a play that takes d
+    off the variance adds about z d / variance to it. An observation helps with many challengers a little, a play of the
+    leader or of a challenger with one of them a lot: there is no separate rule for when to observe.
+
+    Twenty observations come first, then two plays of every arm that no model knows of. One play in ten observes (where
+    ``do()`` may not be played, the arm of the fewest plays has its turn), so that everything that is estimated keeps a
+    share of the plays. An action is played for one play in two hundred at once.
+
+    Parameters
+    ----------
+    stopping
+        The rule that says which arms are open and how much evidence it asks for.
+    """
+
+    def __init__(self, stopping: Opening) -> None:
+        self._stopping = stopping
+
+    def choose(self, state: PolicyState) -> list[Action]:
+        """Return one action, as often as it is to be played before the next choice."""
+        playable = state.bandit.costs
+        if NULL in playable and state.n_observed < OBSERVED_FIRST:
+            return [NULL] * (OBSERVED_FIRST - state.n_observed)
+        if unknown := _hardly_known(state):
+            return unknown
+        times = max(1, int(BATCH * state.n_plays))
+        if _observed_too_little(state):
+            return [NULL if NULL in playable else _seldom_played(state)] * times
+        return [_most(state, self._weights(state))] * times
+
+    def _weights(self, state: PolicyState) -> list[Floats]:
+        """Return what a smaller variance of each arm's difference is worth, for the estimator that is surest of it."""
+        told, arms = state.differences, np.arange(len(state.plays))
+        variance = np.maximum(told.variance, np.finfo(float).tiny)
+        gap = np.maximum(told.gap + state.epsilon, np.sqrt(variance))
+        value = np.minimum(gap**2 / (2.0 * variance), self._stopping.threshold(state)) / variance
+        counted = self._stopping.open(state) & (arms != state.leader) & (told.variance > np.finfo(float).tiny)
+        if not counted.any():
+            counted = arms == state.challenger
+        return [np.where(counted & (told.by == k), value, 0.0) for k in range(len(state.pairwise))]
+
+
+def surest_estimates(models: Sequence[Estimator]) -> tuple[Floats, Floats]:
+    """Return for each arm the estimate of the smallest variance, and that variance."""
+    found = [model.estimates() for model in models if isinstance(model, PairwiseEstimator)]
+    values, variances = (np.array(part) for part in zip(*found, strict=True))
+    by, arms = variances.argmin(axis=0), np.arange(values.shape[1])
+    return values[by, arms], variances[by, arms]
+
+
+def _most(state: PolicyState, weights: Sequence[Floats]) -> Action:
+    """Return the playable action of the greatest gain for its cost; ties go to the first listed."""
+    gain = sum(model.gain(state.leader, w) for model, w in zip(state.pairwise, weights, strict=True) if w.any())
+    costs = np.array([state.bandit.costs[action] for action in state.bandit.playable])
+    return state.bandit.playable[int(np.argmax(gain / costs))]
+
+
+def _hardly_known(state: PolicyState) -> list[Action]:
+    """Return the arms of which no estimator knows more than their own plays, and there are fewer than two."""
+    served = np.any([model.served_ for model in state.pairwise], axis=0)
+    seldom = np.flatnonzero(~served & (state.plays < 2))
+    return [state.bandit.arms[i] for i in seldom if state.bandit.arms[i] in state.bandit.costs]
+
+
+def _observed_too_little(state: PolicyState) -> bool:
+    if NULL in state.bandit.costs:
+        return ROUNDS * state.n_observed < state.n_plays
+    return ROUNDS * len(state.bandit.playable) * state.plays.min() < state.n_plays
+
+
+def _seldom_played(state: PolicyState) -> Action:
+    order = np.lexsort((state.rank, state.plays))
+    arms = [state.bandit.arms[i] for i in order if state.bandit.arms[i] in state.bandit.costs]
+    return arms[0] if arms else state.bandit.playable[state.n_plays % len(state.bandit.playable)]
