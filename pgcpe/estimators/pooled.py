@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence import Intervals, asymptotic_threshold, probability
+from pgcpe.confidence import Intervals, asymptotic_threshold, kt_interval, probability
 from pgcpe.estimators.base import PairwiseEstimator, add_plays, checked_refresh, last_due, started
 from pgcpe.estimators.forest import (
     count_plays,
@@ -96,6 +96,7 @@ class PooledTrees(PairwiseEstimator):
         self._refresh, self._due = checked_refresh(self.refresh), self._forest.counters()
         self._rounds = SamplesBuffer(bandit.coding)
         self._passive = np.zeros((len(bandit.coding.variables), max(map(len, bandit.coding.states))))
+        self._settings = bandit.forced_codes(bandit.playable), self._admitted(bandit.playable)
         self._current: Intervals | None = None
         self._delta = math.nan
         self._now: _Standing | None = None
@@ -197,9 +198,8 @@ class PooledTrees(PairwiseEstimator):
         of_arm[leader] = weights.sum() - weights[leader]
         out = np.zeros(len(bandit.playable))
         shares = (self._passive + 0.5) / (self._passive.sum(axis=1, keepdims=True) + 1.0)
-        forced = bandit.forced_codes(bandit.playable)
         progress(
-            forced, self._admitted(bandit.playable), shares, *self._forest[:5], standing.falls, of_arm, standing.tree, out
+            *self._settings, shares, *self._forest[:5], standing.falls, of_arm, standing.tree, out
         )
         n, x = self._direct
         mean = (x + 0.5) / (n + 1.0)
@@ -209,18 +209,18 @@ class PooledTrees(PairwiseEstimator):
         return out
 
     def contradictions(self, delta: float) -> NDArray[np.bool_]:
-        """Return which arms' own plays differ from what all others say of them by more than chance.
+        """Return which arms' own plays and all other plays contradict each other.
 
-        Asymptotic, at delta for all arms together.
+        That is, the exact interval of the own plays and the asymptotic one of the tree without them have nothing in
+        common, each at half of delta over the number of arms with a tree.
         """
         started(self)
         others = tuple(np.maximum(c - own, 0.0) for c, own in zip(self._counts, self._own, strict=True))
         value, variance = smoothed_values(*self._forest, *others)
-        n, x = self._direct
-        mean = (x + 0.5) / (n + 1.0)
-        spread = variance + mean * (1.0 - mean) / np.maximum(n, 0.5)
-        nats = asymptotic_threshold(max(self._plays, 1), delta / max(int(self.served_.sum()), 1))
-        return self.served_ & (n > 0) & ((mean - value) ** 2 > 2.0 * nats * spread)
+        alpha = 0.5 * delta / max(int(self.served_.sum()), 1)
+        radius = np.sqrt(2.0 * asymptotic_threshold(max(self._plays, 1), alpha) * variance)
+        own = kt_interval(*self._direct, alpha)
+        return self.served_ & ((value + radius < own.lower) | (value - radius > own.upper))
 
     def _standing(self) -> _Standing:
         """Return the estimates, worked out once for what was told."""

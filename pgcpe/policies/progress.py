@@ -23,6 +23,9 @@ OBSERVED_FIRST = 20
 ROUNDS = 10
 """Of so many plays at least one observes."""
 
+MANY = 8
+"""Observation is in every iteration as long as more arms than that are open: it helps many a little, none much."""
+
 BATCH = 0.005
 """An action is played at once for this share of the plays so far."""
 
@@ -57,7 +60,8 @@ class ObserveLeaderAndOpen(Surest):
     stopping
         The rule that says which arms are open.
     observe
-        Whether ``do()`` is in every iteration, or only where fewer than a tenth of the plays observed.
+        Whether ``do()`` is in every iteration while more than eight arms are open. Else it is where fewer than a tenth
+        of the plays observed.
     """
 
     def __init__(self, stopping: Opening, *, observe: bool = True) -> None:
@@ -66,7 +70,8 @@ class ObserveLeaderAndOpen(Surest):
     def choose(self, state: PolicyState) -> list[Action]:
         """Return the iteration; the leader alone where it has no challenger."""
         arms, h = state.bandit.arms, state.leader
-        challenger = h if state.challenger < 0 else self._challenger(state)
+        left = np.flatnonzero(self._stopping.open(state))
+        challenger = h if state.challenger < 0 else self._challenger(state, left)
         wanted = [arms[challenger], arms[h]] if challenger != h else [arms[h]]
         playable = state.bandit.costs
         if any(arm not in playable for arm in wanted):
@@ -74,13 +79,12 @@ class ObserveLeaderAndOpen(Surest):
             weights[challenger] = 1.0
             instead = _most(state, [weights] * len(state.pairwise))
             wanted = list(dict.fromkeys(arm if arm in playable else instead for arm in wanted))
-        if NULL in playable and NULL not in wanted and (self._observe or _observed_too_little(state)):
+        helps = self._observe and len(left) > MANY
+        if NULL in playable and NULL not in wanted and (helps or _observed_too_little(state)):
             return [NULL, *wanted]
         return wanted
 
-    def _challenger(self, state: PolicyState) -> int:
-        left = np.flatnonzero(self._stopping.open(state))
-        left = left[left != state.leader]
+    def _challenger(self, state: PolicyState, left: NDArray[np.intp]) -> int:
         if len(left) == 0:  # it will stop
             return state.challenger
         return int(left[np.lexsort((state.rank[left], state.plays[left], -state.intervals.upper[left]))[0]])
