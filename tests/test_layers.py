@@ -33,6 +33,7 @@ ROOMS = [
     "estimators.equations",
     "estimators.bglm",
     "estimators.tables",
+    "estimators.pooled_bglm",
     "estimators.forest",
     "estimators.pooled",
     "estimators",

@@ -19,6 +19,24 @@ from pgcpe.samples import Samples
 __all__ = ["EmpiricalMeans", "Estimate", "Estimator", "PairwiseEstimator"]
 
 
+FIRST_SNAPSHOT, GROWTH = 64, 4
+"""Snapshots are taken after so many plays, and whenever their number has grown by the factor."""
+
+KEPT = 2
+"""Regions of so many snapshots are intersected, besides that of the start."""
+
+
+def snapshot_share(j: int) -> float:
+    """Return the share of the error probability that the region begun at snapshot j spends; they sum to 1.
+
+    Examples
+    --------
+    >>> [round(snapshot_share(j), 4) for j in (0, 5, 6, 7)]
+    [0.15, 0.15, 0.05, 0.0167]
+    """
+    return 0.15 if j <= 5 else 0.1 / ((j - 5) * (j - 4))
+
+
 class Estimate(NamedTuple):
     """An estimate and its standard error."""
 
@@ -267,6 +285,14 @@ def last_due(told: int, refresh: int | None) -> int:
         return told - told % (refresh or 1)
     step = int(math.log(told / 100) / math.log(1.01))
     return max(p for k in (step - 1, step, step + 1) if (p := int(100 * 1.01**k)) <= told)
+
+
+def next_due(told: int, refresh: int | None) -> int:
+    """Return the first count after `told` at which anything is to be worked out."""
+    if refresh is not None or told < 100:
+        return told + (refresh or 1) - told % (refresh or 1)
+    step = int(math.log(told / 100) / math.log(1.01))
+    return min(p for k in range(step, step + 3) if (p := int(100 * 1.01**k)) > told)
 
 
 def check_radius(radius: str, alpha: float | None, exact: str, *others: str) -> None:

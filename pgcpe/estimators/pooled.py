@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals, asymptotic_threshold, kt_interval, probability
-from pgcpe.estimators.base import PairwiseEstimator, add_plays, checked_refresh, last_due, started
+from pgcpe.estimators.base import (
+    FIRST_SNAPSHOT,
+    GROWTH,
+    KEPT,
+    PairwiseEstimator,
+    add_plays,
+    checked_refresh,
+    last_due,
+    snapshot_share,
+    started,
+)
 from pgcpe.estimators.forest import (
     count_plays,
     forest_of,
@@ -25,26 +35,9 @@ from pgcpe.estimators.forest import (
 from pgcpe.identification import poolable
 from pgcpe.samples import Samples, SamplesBuffer
 
-__all__ = ["PooledTrees", "snapshot_share"]
+__all__ = ["PooledTrees"]
 
 Floats = NDArray[np.float64]
-
-FIRST_SNAPSHOT, GROWTH = 64, 4
-"""Snapshots are taken after so many plays, and whenever their number has grown by the factor."""
-
-KEPT = 2
-"""Regions of so many snapshots are intersected, besides that of the start."""
-
-
-def snapshot_share(j: int) -> float:
-    """Return the share of the error probability that the region begun at snapshot j spends; they sum to 1.
-
-    Examples
-    --------
-    >>> [round(snapshot_share(j), 4) for j in (0, 5, 6, 7)]
-    [0.15, 0.15, 0.05, 0.0167]
-    """
-    return 0.15 if j <= 5 else 0.1 / ((j - 5) * (j - 4))
 
 
 class PooledTrees(PairwiseEstimator):
@@ -198,9 +191,7 @@ class PooledTrees(PairwiseEstimator):
         of_arm[leader] = weights.sum() - weights[leader]
         out = np.zeros(len(bandit.playable))
         shares = (self._passive + 0.5) / (self._passive.sum(axis=1, keepdims=True) + 1.0)
-        progress(
-            *self._settings, shares, *self._forest[:5], standing.falls, of_arm, standing.tree, out
-        )
+        progress(*self._settings, shares, *self._forest[:5], standing.falls, of_arm, standing.tree, out)
         n, x = self._direct
         mean = (x + 0.5) / (n + 1.0)
         for b, action in enumerate(bandit.playable):

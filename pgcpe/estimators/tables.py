@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Self
 
@@ -78,49 +77,26 @@ class TableModel(PairwiseEstimator):
         """Forget everything and lay out the tables for a bandit that records the ancestors of the reward."""
         if not 0 <= self.pseudo_count < math.inf:
             raise ValueError(f"pseudo_count must be a number of at least 0, but got {self.pseudo_count!r}")
-        graph = _modelled(bandit)
         self.bandit_ = bandit
-        order = list(graph.nodes)
-        self.nodes_ = tuple(nx.lexicographical_topological_sort(graph, key=order.index))
-        position = {v: i for i, v in enumerate(self.nodes_)}
-        self.cards_ = tuple(len(bandit.states[v]) for v in self.nodes_)
-        self.parents_ = tuple(tuple(position[p] for p in graph.predecessors(v)) for v in self.nodes_)
-        self._shapes = [(*(self.cards_[p] for p in ps), self.cards_[i]) for i, ps in enumerate(self.parents_)]
-        self._codes = ForcedCodes(self.nodes_, [bandit.states[v] for v in self.nodes_])
-        self._columns = np.array([bandit.coding.variables.index(v) for v in self.nodes_], dtype=np.int64)
-        rows = self._codes.rows(bandit.arms)  # as they are played: a treatment without effect still sets its node
-        self.forced_ = self._codes.table[rows]
-        others = [a for a in bandit.playable if a not in bandit.arms]
-        rows = self._codes.rows(others)
-        every = np.concatenate([self.forced_, self._codes.table[rows]])
-        self._layout = Layout(self.parents_, self.cards_, every)
-        order_of = {a: k for k, a in enumerate([*bandit.arms, *others])}
-        self._playable = np.array([order_of[a] for a in bandit.playable], dtype=np.int64)
-        self._counts = np.zeros(self._layout.entry_start[-1])
+        self._tables = TableCounts(_modelled(bandit), bandit)
+        self.nodes_, self.cards_, self.parents_ = self._tables.nodes, self._tables.cards, self._tables.parents
+        self.forced_ = self._tables.forced
+        self._contract = Contraction(self.parents_, self.cards_, self.forced_, len(self.nodes_) - 1)
         self._means: Floats | None = None
         self._found: tuple[Floats, Floats, Derivatives] | None = None
         self.served_, self.distrusted_ = np.ones(len(bandit.arms), np.bool_), np.zeros(len(bandit.arms), np.bool_)
-        self._contract = Contraction(self.parents_, self.cards_, self.forced_, position[bandit.reward])
         return self
 
     def update(self, samples: Samples) -> Self:
         """Count every play for the nodes that its action leaves free."""
-        rows = self._codes.rows(samples.actions)
-        layout, start = self._layout, self._layout.entry_start
-        _count(
-            samples.codes, samples.which, rows, self._codes.table, self._columns, layout.parents, layout.cards, start,
-            self._counts,
-        )  # fmt: skip
+        self._tables.add(samples)
         self._means = self._found = None
         return self
 
     @property
     def counts_(self) -> list[Floats]:
         """For each node the plays that left it free, by the states of its parents and its own."""
-        return [
-            self._counts[start:end].reshape(shape)
-            for (start, end), shape in zip(itertools.pairwise(self._layout.entry_start), self._shapes, strict=True)
-        ]
+        return self._tables.by_node()
 
     def tables(self) -> dict[int, Floats]:
         """Return the estimated table of every node, by its position: axes parents, then the node."""
@@ -136,14 +112,13 @@ class TableModel(PairwiseEstimator):
             self._means = self._contract(tables)
         return self._means.copy()
 
-
     # ------------------------------------------------------------------------------------------------ arms in pairs
 
     @property
     def compares(self) -> bool:
         """Whether the network is small enough for `estimates`, `differences` and `gain`."""
         started(self)
-        return self._layout.small
+        return self._tables.layout.small
 
     def estimates(self) -> tuple[Floats, Floats]:
         """Return the estimate of every arm and its variance."""
@@ -162,12 +137,12 @@ class TableModel(PairwiseEstimator):
         """Return for each playable action what one play takes off the variances of the differences to the leader."""
         _, n, found = self._derivatives()
         of_row = weights @ self._spread(found.slope[leader]) / np.maximum(n, 0.5)
-        return np.asarray(found.reach[self._playable] @ of_row)
+        return np.asarray(found.reach[self._tables.playable] @ of_row)
 
     def _spread(self, slope: Floats) -> Floats:
         """Return what each row contributes to the variance of each arm's difference from one of this slope."""
         p, n, found = self._derivatives()
-        return _variances(found.slope[: len(self.forced_)], slope, p, n, self._layout.width)  # type: ignore[no-any-return]
+        return _variances(found.slope[: len(self.forced_)], slope, p, n, self._tables.layout.width)  # type: ignore[no-any-return]
 
     def _derivatives(self) -> tuple[Floats, Floats, Derivatives]:
         """Return the probabilities of all entries, the plays of all rows and the derivatives, once for what was told.
@@ -183,8 +158,58 @@ class TableModel(PairwiseEstimator):
             counts = self.counts_
             p = np.concatenate([_shares(c + self.pseudo_count).ravel() for c in counts])
             n = np.concatenate([c.sum(axis=-1).ravel() for c in counts])
-            self._found = p, n, self._layout.derivatives(p, self.bandit_.reward_array)
+            self._found = p, n, self._tables.layout.derivatives(p, self.bandit_.reward_array)
         return self._found
+
+
+class TableCounts:
+    """How often each node of a graph was in each state, by the states of its parents, in the plays that left it free.
+
+    Attributes
+    ----------
+    nodes, cards, parents
+        The nodes in causal order, the reward last; the numbers of their states; the positions of their parents.
+    forced
+        For each arm and node the state it sets, as it is played; -1 where it leaves the node free.
+    layout
+        Where rows and entries stand; its actions are the arms, then the playable actions that are none.
+    playable
+        For each playable action its position among those of the layout.
+    counts
+        The plays of every entry.
+    """
+
+    def __init__(self, graph: nx.DiGraph, bandit: CausalBandit) -> None:
+        order = list(graph.nodes)
+        self.nodes = tuple(nx.lexicographical_topological_sort(graph, key=order.index))
+        position = {v: i for i, v in enumerate(self.nodes)}
+        self.cards = tuple(len(bandit.states[v]) for v in self.nodes)
+        self.parents = tuple(tuple(position[p] for p in graph.predecessors(v)) for v in self.nodes)
+        self._codes = ForcedCodes(self.nodes, [bandit.states[v] for v in self.nodes])
+        self._columns = np.array([bandit.coding.variables.index(v) for v in self.nodes], dtype=np.int64)
+        actions = list(dict.fromkeys([*bandit.arms, *bandit.playable]))
+        rows = self._codes.rows(actions)  # as they are played: a treatment without effect still sets its node
+        forced = self._codes.table[rows]
+        self.forced = forced[: len(bandit.arms)]
+        self.layout = Layout(self.parents, self.cards, forced)
+        self.playable = np.array([actions.index(a) for a in bandit.playable], dtype=np.int64)
+        self.counts = np.zeros(self.layout.entry_start[-1])
+
+    def add(self, samples: Samples) -> None:
+        """Count plays in the bandit's coding."""
+        rows, layout = self._codes.rows(samples.actions), self.layout
+        _count(
+            samples.codes, samples.which, rows, self._codes.table, self._columns, layout.parents, layout.cards,
+            layout.entry_start, self.counts,
+        )  # fmt: skip
+
+    def by_node(self) -> list[Floats]:
+        """Return for each node its counts, axes parents, then the node."""
+        start = self.layout.entry_start
+        return [
+            self.counts[start[i] : start[i + 1]].reshape(*(self.cards[p] for p in ps), self.cards[i])
+            for i, ps in enumerate(self.parents)
+        ]
 
 
 def _modelled(bandit: CausalBandit) -> nx.DiGraph:

@@ -10,16 +10,18 @@ from sklearn.base import clone
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals, asymptotic_threshold, probability
 from pgcpe.estimators.base import EmpiricalMeans, PairwiseEstimator
+from pgcpe.estimators.bglm import BGLM
 from pgcpe.estimators.pooled import PooledTrees
+from pgcpe.estimators.pooled_bglm import PooledBGLM
 from pgcpe.estimators.tables import TableModel
 from pgcpe.policies.base import Policy
-from pgcpe.policies.progress import GreatestProgress, ObserveLeaderAndOpen, surest_estimates
+from pgcpe.policies.progress import GreatestProgress, ObserveLeaderAndOpen, Opening, surest_estimates
 from pgcpe.policies.rules import PolicyState, Seed
-from pgcpe.policies.stopping import PairwiseAsymptotic, Reported, SeparatedOrTold
+from pgcpe.policies.stopping import LikelihoodRatioSet, PairwiseAsymptotic, Reported, SeparatedOrTold
 
 __all__ = ["PooledCCPE"]
 
-GUARANTEES = ("exact", "asymptotic")
+GUARANTEES = ("exact", "numerical", "asymptotic")
 
 DIRECT, TREES, PAIRS = 0.15, 0.45, 0.4
 """The shares of delta: direct intervals, those of the trees, pairwise statistics of direct plays."""
@@ -48,10 +50,11 @@ class PooledCCPE(Policy):
     bandit
         The question. Arms that may not be played are recommended all the same, if the graph identifies them.
     guarantee
-        ``"exact"`` or ``"asymptotic"``: by which rule it stops.
+        ``"exact"``, ``"numerical"`` or ``"asymptotic"``: by which rule it stops.
     model
         ``"tables"``: trees and tables, for which all ancestors of the reward must be recorded. ``"trees"``: trees
-        alone. None: tables where no hidden variable forbids them and the network is small enough.
+        alone. None: tables where no hidden variable forbids them and the network is small enough. A `BGLM`: its
+        equations in place of tables, where you assert that they hold.
     sampling
         ``"cycle"``: ``do()``, the leader and an open challenger in turn, as the paper. ``"progress"``: the action that
         adds most for its cost. None: ``"cycle"`` for the exact guarantee at equal costs, else ``"progress"``.
@@ -80,7 +83,7 @@ class PooledCCPE(Policy):
         bandit: CausalBandit,
         *,
         guarantee: str = "exact",
-        model: str | None = None,
+        model: str | BGLM | None = None,
         sampling: str | None = None,
         trust_graph: bool = True,
         fallback: bool = True,
@@ -90,23 +93,31 @@ class PooledCCPE(Policy):
         seed: Seed = 0,
     ) -> None:
         _one_of("guarantee", guarantee, GUARANTEES)
-        _one_of("model", model, ("tables", "trees", None))
+        if not isinstance(model, BGLM):
+            _one_of("model", model, ("tables", "trees", None))
+            if guarantee == "numerical":
+                raise ValueError("guarantee='numerical' is that of a BGLM: assert one, as in model=BGLM('logit')")
         _one_of("sampling", sampling, ("cycle", "progress", None))
         if not trust_graph and guarantee != "exact":
             raise ValueError("trust_graph=False certifies from direct plays, which is exact: leave guarantee='exact'")
         probability("delta", delta)
         self.guarantee, self._trusts, self._fallback = guarantee, trust_graph, fallback
         shares = (DIRECT, TREES, PAIRS) if trust_graph else (DIRECT, 0.0, TREES + PAIRS)
-        rules = {"exact": SeparatedOrTold(shares[2] * delta, fallback=fallback)}
-        rules["asymptotic"] = PairwiseAsymptotic(delta)
-        self._reported = Reported(rules if trust_graph else {"exact": rules["exact"]}, guarantee)
+        rules: dict[str, Opening] = {"exact": SeparatedOrTold(shares[2] * delta, fallback=fallback)}
+        if trust_graph:
+            rules["asymptotic"] = PairwiseAsymptotic(delta)
+        models: list[PairwiseEstimator] = [PooledTrees(refresh)]
+        if isinstance(model, BGLM):
+            models.append(PooledBGLM(model))
+            if trust_graph:
+                rules["numerical"] = LikelihoodRatioSet(delta)
+        elif (tables := _tables(bandit, model)) is not None:
+            models.append(tables)
+        self._reported = Reported(rules, guarantee)
         if sampling is None:
             equal = len(set(bandit.costs.values())) == 1
             sampling = "cycle" if guarantee == "exact" and equal else "progress"
         decides = rules[guarantee]
-        models: list[PairwiseEstimator] = [PooledTrees(refresh)]
-        if (tables := _tables(bandit, model)) is not None:
-            models.append(tables)
         super().__init__(
             bandit,
             direct=EmpiricalMeans(),
@@ -137,7 +148,9 @@ class PooledCCPE(Policy):
             _, variance = surest_estimates(self._models)
             nats = asymptotic_threshold(state.n_plays, self.delta / len(variance))
             radius = np.sqrt(2.0 * nats * variance)
-            state.shown = Intervals(np.maximum(state.estimates - radius, 0.0), np.minimum(state.estimates + radius, 1.0))
+            state.shown = Intervals(
+                np.maximum(state.estimates - radius, 0.0), np.minimum(state.estimates + radius, 1.0)
+            )
         return state
 
 

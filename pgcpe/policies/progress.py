@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from pgcpe.actions import Action
 from pgcpe.estimators.base import EmpiricalMeans, Estimator, PairwiseEstimator
-from pgcpe.policies.rules import PolicyState, SamplingRule
+from pgcpe.policies.rules import PolicyState, SamplingRule, StoppingRule
 
-__all__ = ["GreatestProgress", "ObserveLeaderAndOpen"]
+__all__ = ["GreatestProgress", "ObserveLeaderAndOpen", "Opening"]
 
 NULL = Action()
 Floats = NDArray[np.float64]
@@ -30,7 +30,7 @@ BATCH = 0.005
 """An action is played at once for this share of the plays so far."""
 
 
-class Opening(Protocol):
+class Opening(StoppingRule, Protocol):
     """A stopping rule that can say which arms it is still open for, and how much evidence it asks for."""
 
     def open(self, state: PolicyState) -> NDArray[np.bool_]:

@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.confidence import asymptotic_threshold, probability
+from pgcpe.estimators.pooled_bglm import PooledBGLM
 from pgcpe.pairwise import statistics
 from pgcpe.policies.rules import PolicyState, StoppingRule, Verdict
 
-__all__ = ["MostPlayed", "PairwiseAsymptotic", "PairwiseGLR", "Reported", "SeparatedIntervals", "SeparatedOrTold"]
+__all__ = ["LikelihoodRatioSet", "MostPlayed", "PairwiseAsymptotic", "PairwiseGLR", "Reported", "SeparatedIntervals", "SeparatedOrTold"]
 
 NOT_YET = Verdict(False)
+
+AGAIN = 1.01
+"""A search that failed is made again when the plays have grown by this factor."""
 
 
 class SeparatedIntervals:
@@ -180,6 +184,44 @@ class PairwiseAsymptotic:
             return NOT_YET
         reason = f"{no_better(state)}: of all others {state.bandit.arms[nearest]} is told from it least, by "
         return Verdict(True, f"{reason}{evidence[nearest]:.2f} of {threshold:.2f} nats", "asymptotic")
+
+
+class LikelihoodRatioSet:
+    """Stop when no coefficients of a BGLM that the plays allow make another arm better than the leader by epsilon.
+
+    Numerical: the set of coefficients is exact at all times, for all arms at once; that a search found the largest
+    difference over it is not proved. It is only searched where the fit says stop to second order, and again when the
+    plays have grown by a hundredth. It says nothing once the plays contradict the link, or the graph.
+    """
+
+    def __init__(self, delta: float) -> None:
+        self._delta = probability("delta", delta)
+        self._searched = 0
+
+    def open(self, state: PolicyState) -> NDArray[np.bool_]:
+        """Return which arms the fit does not tell from the leader, to second order."""
+        evidence, asked = self._model(state).evidence(state.leader, state.epsilon, self._delta)
+        return np.asarray(~(evidence >= asked))
+
+    def threshold(self, state: PolicyState) -> float:
+        """Return the evidence asked for, in nats."""
+        return self._model(state).evidence(state.leader, state.epsilon, self._delta)[1]
+
+    def _model(self, state: PolicyState) -> PooledBGLM:
+        return next(model for model in state.models if isinstance(model, PooledBGLM))
+
+    def check(self, state: PolicyState) -> Verdict:
+        """Return whether the leader is the best all over the set."""
+        if state.challenger < 0:
+            return Verdict(True, "all candidates have provably the same effect", "exact")
+        model = self._model(state)
+        if model.distrusted_.any() or self.open(state).any() or state.n_plays < AGAIN * self._searched:
+            return NOT_YET
+        self._searched = state.n_plays
+        if not model.certifies(state.leader, state.epsilon, self._delta):
+            return NOT_YET
+        reason = f"{no_better(state)} for any coefficients that the plays allow"
+        return Verdict(True, reason, "numerical")
 
 
 class Reported:

@@ -1,0 +1,395 @@
+"""A binary generalised linear model from all plays: estimates, their differences, and an exact region for them."""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+import networkx as nx
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.linalg import block_diag
+from scipy.optimize import minimize
+from scipy.special import betaln, xlogy
+
+from pgcpe.bandit import CausalBandit
+from pgcpe.derivatives import Derivatives, Layout
+from pgcpe.estimators.base import (
+    FIRST_SNAPSHOT,
+    GROWTH,
+    KEPT,
+    PairwiseEstimator,
+    checked_refresh,
+    next_due,
+    snapshot_share,
+    started,
+)
+from pgcpe.estimators.bglm import BGLM
+from pgcpe.estimators.equations import modelled_graph, state_of_one
+from pgcpe.estimators.tables import TableCounts
+from pgcpe.glm import fit_rows
+from pgcpe.links import link_named, probability_of, slope_of
+from pgcpe.samples import Samples
+
+__all__ = ["PooledBGLM"]
+
+Floats = NDArray[np.float64]
+
+RIDGE = 0.05
+"""What is added to the information about each coefficient, so that those not seen yet stay near 0."""
+
+STARTS = 3
+"""The number of points from which each maximum over the region is looked for."""
+
+SEARCH = {"maxiter": 300, "ftol": 1e-7}
+"""Options of each search."""
+
+LEAST = 1e-12
+"""Probabilities are kept this far from 0 and 1 in likelihoods."""
+
+FEASIBLE = 1e-6
+"""The region is widened by this, in nats, and an end point may be outside of it by as much."""
+
+
+class PooledBGLM(PairwiseEstimator):
+    """The equations of a `BGLM`, each fitted to every play that leaves its node free.
+
+    The model is the user's assertion: no hidden common cause among the ancestors of the reward, two states a node, and
+    this link. Fits are by maximum likelihood with one play more a node, half 1 and half 0, and a little ridge. Of all
+    plays the information is that of Fisher; variances are those of the delta method.
+
+    `certifies` looks for the largest difference of two arms over a region that holds all coefficients at once at all
+    times: those whose likelihood is not far below what was bet by the fits of the past (a prequential likelihood-ratio
+    set, Emmenegger, Mutny and Krause 2023). The region is exact, the search for the maximum numerical.
+
+    Parameters
+    ----------
+    model
+        Its link and constant are those of the model, other options concern the paper's algorithm alone.
+    refresh
+        As for `PooledTrees`: fits, and the bets on what comes next, are made anew at these plays.
+
+    Attributes
+    ----------
+    theta_ : list of arrays
+        The coefficients of the nodes: the intercept, where there is one, then those of the parents.
+    """
+
+    def __init__(self, model: BGLM, refresh: int | None = None) -> None:
+        self.model = model
+        self.refresh = refresh
+
+    @property
+    def certificate(self) -> str:
+        """``"exact"``: it claims no intervals."""
+        return "exact"
+
+    def required(self, bandit: CausalBandit) -> tuple[str, ...]:
+        """Return the ancestors of the reward, but for its noise and the constant."""
+        return tuple(v for v in self._graph(bandit)[0] if v != bandit.reward)
+
+    def _graph(self, bandit: CausalBandit) -> tuple[nx.DiGraph, set[str]]:
+        """Return the graph without the constant, and which nodes have an intercept."""
+        constant = self.model.constant
+        graph = modelled_graph(bandit.graph, bandit.states, bandit.reward, constant)
+        if constant is None:
+            return graph, set(graph)
+        with_intercept = set(graph.successors(constant)) if constant in graph else set()
+        graph = nx.DiGraph(graph)
+        graph.remove_nodes_from([constant])
+        return graph, with_intercept
+
+    def start(self, bandit: CausalBandit) -> Self:
+        """Forget everything and prepare for the arms of a bandit that records the ancestors of the reward.
+
+        Raises
+        ------
+        ValueError
+            If the model does not fit the graph, or the network has too many configurations.
+        """
+        graph, with_intercept = self._graph(bandit)
+        self._link = link_named(self.model.link)
+        self.bandit_ = bandit
+        self._tables = TableCounts(graph, bandit)
+        if not self._tables.layout.small:
+            raise ValueError("the ancestors of the reward have too many configurations to compare arms by this model")
+        nodes, parents = self._tables.nodes, self._tables.parents
+        self._ones = np.array([list(bandit.states[v]).index(state_of_one(bandit.states[v])) for v in nodes])
+        self._designs = [
+            _design(self._ones[list(ps)], v in with_intercept) for v, ps in zip(nodes, parents, strict=True)
+        ]
+        at = self._tables.layout.entry_start
+        self._entries = []  # of each node, a row for each of its parents' values: the places of 0 and of 1
+        for i, one in enumerate(self._ones):
+            places = np.arange(at[i], at[i + 1]).reshape(-1, 2)
+            self._entries.append(places if one == 1 else places[:, ::-1])
+        self._refresh = checked_refresh(self.refresh)
+        self._plays, self._next_snapshot = 0, FIRST_SNAPSHOT
+        self.theta_ = [np.zeros(design.shape[1]) for design in self._designs]
+        if self._link.name == "identity":
+            for theta, v in zip(self.theta_, nodes, strict=True):
+                theta[:1] = 0.5 if v in with_intercept else 0.0
+        self._bet = 0.0  # the log-likelihood of all plays under the fits made before them
+        self._snapshots = [(0, self._tables.counts.copy(), 0.0)]
+        self.served_, self.distrusted_ = np.ones(len(bandit.arms), np.bool_), np.zeros(len(bandit.arms), np.bool_)
+        self._fit()
+        return self
+
+    def update(self, samples: Samples) -> Self:
+        """Count every play for the nodes it leaves free, and bet on it before."""
+        start, end = self._plays, self._plays + len(samples)
+        while self._plays < end:
+            due = next_due(self._plays, self._refresh)
+            until = min(end, due, self._next_snapshot)
+            before = self._tables.counts.copy()
+            self._tables.add(samples.rows(slice(self._plays - start, until - start)))
+            self._bet += self._log_likelihood(self._p, self._tables.counts - before)
+            self._plays = until
+            if until == due:
+                self._fit()
+            if until == self._next_snapshot:
+                fresh = self._snapshots[-1][0] + 1, self._tables.counts.copy(), self._bet
+                self._snapshots = [self._snapshots[0], *self._snapshots[1:][1 - KEPT :], fresh]
+                self._next_snapshot *= GROWTH
+        return self
+
+    def _fit(self) -> None:
+        """Fit all nodes; set the probabilities of all entries and the inverse information of each node."""
+        tables = self._tables
+        self._p = np.empty(len(tables.counts))
+        self._slopes, self._inverse = [], []
+        for i, (design, entries) in enumerate(zip(self._designs, self._entries, strict=True)):
+            zeros, ones = tables.counts[entries].T
+            extra = 0.5 / len(design)
+            self.theta_[i], inverse = _fisher_scoring(
+                design, ones + extra, zeros + extra, self.theta_[i], self._link.code, RIDGE
+            )
+            self._inverse.append(inverse)
+            p, slope = _at(design @ self.theta_[i], ones + zeros, self._link.code)
+            self._p[entries[:, 1]], self._p[entries[:, 0]] = p, 1.0 - p
+            self._slopes.append(slope)
+        self._found: Derivatives | None = None
+
+    def _log_likelihood(self, p: Floats, counts: Floats) -> float:
+        return float(xlogy(counts, np.maximum(p, LEAST)).sum())
+
+    # ------------------------------------------------------------------------------------------------ arms in pairs
+
+    def estimates(self) -> tuple[Floats, Floats]:
+        """Return the estimate of every arm and its variance."""
+        found, directions = self._directions()
+        zero = [np.zeros_like(d[0]) for d in directions]
+        variance = np.where(self.distrusted_, np.inf, self._variances(zero, directions))
+        return found.mean[: len(variance)].copy(), variance
+
+    def differences(self, leader: int) -> tuple[Floats, Floats]:
+        """Return how far each arm's estimate is below the leader's, and the variance; coefficients are shared."""
+        found, directions = self._directions()
+        variance = self._variances([d[leader] for d in directions], directions)
+        mean = found.mean[: len(variance)]
+        return mean[leader] - mean, np.where(self.distrusted_ | self.distrusted_[leader], np.inf, variance)
+
+    def gain(self, leader: int, weights: Floats) -> Floats:
+        """Return for each playable action what one play takes off the variances of the differences to the leader."""
+        found, directions = self._directions()
+        reach = found.reach[self._tables.playable]
+        counted = np.flatnonzero(weights)
+        out = np.zeros(len(reach))
+        rows = self._tables.layout.row_start
+        for i, (design, d) in enumerate(zip(self._designs, directions, strict=True)):
+            moved = (d[leader] - d[counted]) @ self._inverse[i] @ design.T
+            p = self._p[self._entries[i][:, 1]]
+            worth = weights[counted] @ moved**2 * self._slopes[i] ** 2 / (p * (1.0 - p))
+            out += reach[:, rows[i] : rows[i + 1]] @ worth
+        return out
+
+    def _directions(self) -> tuple[Derivatives, list[Floats]]:
+        """Return the derivatives of the arms' rewards by the probabilities, and for each node by its coefficients."""
+        started(self)
+        if self._found is None:
+            found = self._tables.layout.derivatives(self._p, self.bandit_.reward_array)
+            n_arms = len(self._tables.forced)
+            self._by_theta = [
+                ((found.slope[:n_arms, entries[:, 1]] - found.slope[:n_arms, entries[:, 0]]) * slope) @ design
+                for entries, slope, design in zip(self._entries, self._slopes, self._designs, strict=True)
+            ]
+            self._found = found
+        return self._found, self._by_theta
+
+    def _variances(self, reference: list[Floats], directions: list[Floats]) -> Floats:
+        total = np.zeros(len(directions[0]))
+        for one, d, inverse in zip(reference, directions, self._inverse, strict=True):
+            apart = one - d
+            total += ((apart @ inverse) * apart).sum(axis=1)
+        return total
+
+    # -------------------------------------------------------------------------------------------- the exact region
+
+    def evidence(self, leader: int, epsilon: float, alpha: float) -> tuple[Floats, float]:
+        """Return what the fit says against each arm, to second order, and how much the region asks for, in nats.
+
+        Of the regions begun at snapshots it is the one that asks for least of what was seen since.
+        """
+        gap, variance = self.differences(leader)
+        gap = np.maximum(gap + epsilon, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            evidence = np.where(gap > 0, gap**2 / (2.0 * variance), 0.0)
+        evidence[leader] = math.inf
+        return evidence, min(self._asked(j, alpha) for j in range(len(self._snapshots)))
+
+    def _asked(self, j: int, alpha: float) -> float:
+        """Return how far the likelihood may fall below that of the fit, for all plays in place of those since."""
+        number, before, bet = self._snapshots[j]
+        since = self._tables.counts - before
+        room = self._log_likelihood(self._p, since) - (self._bet - bet) - math.log(alpha * snapshot_share(number))
+        share = since.sum() / max(self._tables.counts.sum(), 1.0)
+        return math.inf if share <= 0 else max(room, 0.0) / share
+
+    def certifies(self, leader: int, epsilon: float, alpha: float) -> bool:
+        """Return whether no coefficients in the region make another arm better than the leader by more than epsilon.
+
+        All arms are looked at, each from several starts; a search that fails, or ends outside the region, is taken for
+        one that found such coefficients.
+        """
+        started(self)
+        j = min(range(len(self._snapshots)), key=lambda j: self._asked(j, alpha))
+        evidence, _ = self.evidence(leader, epsilon, alpha)
+        region = _Region(self, j, alpha)
+        return all(region.largest(leader, other) <= epsilon for other in np.argsort(evidence) if other != leader)
+
+    def refuted(self, alpha: float) -> bool:
+        """Return whether the plays contradict the link, or that the parents add up; by chance with probability alpha.
+
+        At all times together: the mixture of tables without any link has a likelihood of ``1 / alpha`` times that of
+        every choice of coefficients (0b.8: a martingale under each).
+        """
+        mixture = best = 0.0
+        for design, entries, theta in zip(self._designs, self._entries, self.theta_, strict=True):
+            zeros, ones = self._tables.counts[entries].T
+            mixture += float((betaln(ones + 0.5, zeros + 0.5) - math.log(math.pi)).sum())
+            p = np.clip(self._link.probability(design @ theta), LEAST, 1.0 - LEAST)
+            best += float((xlogy(ones, p) + xlogy(zeros, 1.0 - p)).sum())
+        if mixture - best < -math.log(alpha):
+            return False
+        return mixture - self._best_likelihood() >= -math.log(alpha)
+
+    def _best_likelihood(self) -> float:
+        """Return the largest log-likelihood, without ridge and added plays."""
+        best = 0.0
+        for design, entries in zip(self._designs, self._entries, strict=True):
+            zeros, ones = self._tables.counts[entries].T
+            theta = fit_rows(self._link, design, ones, zeros)
+            p = np.clip(self._link.probability(design @ theta), LEAST, 1.0 - LEAST)
+            best += float((xlogy(ones, p) + xlogy(zeros, 1.0 - p)).sum())
+        return best
+
+
+class _Region:
+    """The coefficients whose likelihood since a snapshot is not far below what was bet; where arms differ most there.
+
+    A point is given by u, with the coefficients of each node at the fit plus the root of the inverse information times
+    u: there the region is about a ball.
+    """
+
+    def __init__(self, model: PooledBGLM, j: int, alpha: float) -> None:
+        number, before, bet = model._snapshots[j]
+        self._tables, self._values, self._link = model._tables, model.bandit_.reward_array, model._link
+        self._since = model._tables.counts - before
+        self._least = model._bet - bet + math.log(alpha * snapshot_share(number)) - FEASIBLE
+        self._zero, self._one = np.concatenate(model._entries).T
+        design = block_diag(*model._designs)
+        self._center = design @ np.concatenate(model.theta_)
+        self._by_u = design @ block_diag(*(np.linalg.cholesky(inverse) for inverse in model._inverse))
+        self._radius = math.sqrt(2.0 * max(model._asked(j, alpha), 1.0))
+
+    def largest(self, leader: int, other: int) -> float:
+        """Return how much better than the leader the other arm can be; infinity where a search failed."""
+        pair = Layout(self._tables.parents, self._tables.cards, self._tables.forced[[leader, other]])
+
+        def objective(u: Floats) -> tuple[float, Floats]:
+            p, slope = self._entries(u)
+            found = pair.derivatives(p, self._values)
+            return float(found.mean[0] - found.mean[1]), self._gradient(found.slope[0] - found.slope[1], slope)
+
+        toward = -objective(np.zeros(self._by_u.shape[1]))[1]
+        size = float(np.linalg.norm(toward))
+        if size == 0.0:
+            return 0.0  # the two never differ
+        toward = toward / size
+        aside = np.random.default_rng(0).standard_normal((STARTS, len(toward)))
+        best = -math.inf
+        for k in range(STARTS):
+            first = (0.9 - 0.3 * k) * self._radius * toward + (k > 0) * aside[k] * self._radius / len(toward)
+            room = {"type": "ineq", "fun": lambda u: self._room(u)[0], "jac": lambda u: self._room(u)[1]}
+            found = minimize(objective, first, jac=True, method="SLSQP", constraints=[room], options=SEARCH)
+            if not found.success or not self._room(found.x)[0] >= -FEASIBLE or not math.isfinite(found.fun):
+                return math.inf
+            best = max(best, -float(found.fun))
+        return best
+
+    def _entries(self, u: Floats) -> tuple[Floats, Floats]:
+        """Return the probabilities of all entries and the slopes of the rows."""
+        z = self._center + self._by_u @ u
+        one = np.clip(self._link.probability(z), LEAST, 1.0 - LEAST)
+        p = np.empty(len(self._since))
+        p[self._one], p[self._zero] = one, 1.0 - one
+        return p, np.where((one > LEAST) & (one < 1.0 - LEAST), self._link.slope(z), 0.0)  # cut off: flat
+
+    def _gradient(self, by_entry: Floats, slope: Floats) -> Floats:
+        return np.asarray(((by_entry[self._one] - by_entry[self._zero]) * slope) @ self._by_u)
+
+    def _room(self, u: Floats) -> tuple[float, Floats]:
+        """Return by how many nats the likelihood is above the least allowed, and the gradient."""
+        p, slope = self._entries(u)
+        return float(xlogy(self._since, p).sum()) - self._least, self._gradient(self._since / p, slope)
+
+
+def _design(ones: NDArray[np.int64], intercept: bool) -> Floats:
+    """Return the rows v for all values of binary parents, the codes of the last changing fastest."""
+    width = len(ones)
+    codes = (np.arange(2**width)[:, None] >> np.arange(width)[::-1]) & 1
+    return np.concatenate([np.ones((2**width, int(intercept))), codes == ones], axis=1)
+
+
+@njit(cache=True)
+def _at(predictor, n, code):  # type: ignore[no-untyped-def]
+    """Return probabilities, kept off 0 and 1 as far as n plays allow to say, and slopes."""
+    p, slope = np.empty(len(predictor)), np.empty(len(predictor))
+    for r in range(len(predictor)):
+        least = 1.0 / (n[r] + 4.0)
+        p[r] = min(max(probability_of(predictor[r], code), least), 1.0 - least)
+        slope[r] = slope_of(predictor[r], code)
+    return p, slope
+
+
+@njit(cache=True)
+def _fisher_scoring(design, ones, zeros, theta, code, ridge):  # type: ignore[no-untyped-def]
+    """Return the coefficients and the inverse information; warm-started, weights kept off those of 0 and 1."""
+    n = ones + zeros
+    d = design.shape[1]
+    information = np.zeros((d, d))
+    for _ in range(50):
+        z = design @ theta
+        p, slope = _at(z, n, code)
+        information[:] = 0.0
+        score = -ridge * theta
+        for r in range(len(n)):
+            weight = slope[r] / (p[r] * (1.0 - p[r]))
+            fitted = z[r] if code == 0 else p[r]  # of the identity, least squares with these weights
+            for a in range(d):
+                score[a] += design[r, a] * weight * (ones[r] - n[r] * fitted)
+                for b in range(d):
+                    information[a, b] += design[r, a] * design[r, b] * n[r] * weight * slope[r]
+        for a in range(d):
+            information[a, a] += ridge
+        if d == 0:
+            break
+        step = np.linalg.solve(information, score)
+        largest = np.abs(step).max()
+        if largest > 2.0:
+            step *= 2.0 / largest
+        theta = theta + step
+        if largest < 1e-9:
+            break
+    return theta, np.linalg.inv(information)
