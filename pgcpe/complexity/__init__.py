@@ -6,6 +6,7 @@ from pgcpe.complexity.characteristic import (
     informed_characteristic_time,
     least_delta,
     least_plays,
+    quadratic_characteristic_time,
 )
 from pgcpe.complexity.hardness import (
     fixed_budget_hardness,
@@ -41,4 +42,5 @@ __all__ = [
     "observation_probabilities",
     "observation_threshold",
     "parallel_lower_bound",
+    "quadratic_characteristic_time",
 ]

@@ -142,7 +142,7 @@ class TableModel(PairwiseEstimator):
     def _spread(self, slope: Floats) -> Floats:
         """Return what each row contributes to the variance of each arm's difference from one of this slope."""
         p, n, found = self._derivatives()
-        return _variances(found.slope[: len(self.forced_)], slope, p, n, self._tables.layout.width)  # type: ignore[no-any-return]
+        return variances(found.slope[: len(self.forced_)], slope, p, n, self._tables.layout.width)  # type: ignore[no-any-return]
 
     def _derivatives(self) -> tuple[Floats, Floats, Derivatives]:
         """Return the probabilities of all entries, the plays of all rows and the derivatives, once for what was told.
@@ -234,7 +234,7 @@ def _shares(counts: Floats) -> Floats:
 
 
 @njit(cache=True)
-def _variances(slopes, reference, p, n, width):  # type: ignore[no-untyped-def]
+def variances(slopes, reference, p, n, width):  # type: ignore[no-untyped-def]
     """Return, for each arm and row, the variance under p of the slope less the reference, over the plays of the row."""
     out = np.empty((len(slopes), len(width)))
     for i in range(len(slopes)):

@@ -15,8 +15,8 @@ from pgcpe.estimators.pooled import PooledTrees
 from pgcpe.estimators.pooled_bglm import PooledBGLM
 from pgcpe.estimators.tables import TableModel
 from pgcpe.policies.base import Policy
-from pgcpe.policies.progress import GreatestProgress, ObserveLeaderAndOpen, Opening, surest_estimates
-from pgcpe.policies.rules import PolicyState, Seed
+from pgcpe.policies.progress import GreatestProgress, HighestChallenger, ObserveLeaderAndOpen, Opening, surest_estimates
+from pgcpe.policies.rules import PolicyState, SamplingRule, Seed
 from pgcpe.policies.stopping import LikelihoodRatioSet, PairwiseAsymptotic, Reported, SeparatedOrTold
 
 __all__ = ["PooledCCPE"]
@@ -57,7 +57,9 @@ class PooledCCPE(Policy):
         equations in place of tables, where you assert that they hold.
     sampling
         ``"cycle"``: ``do()``, the leader and an open challenger in turn, as the paper. ``"progress"``: the action that
-        adds most for its cost. None: ``"cycle"`` for the exact guarantee at equal costs, else ``"progress"``.
+        adds most to what tells the leader from all others, for its cost. ``"index"``: that which adds most to what
+        tells it from the one with the highest index, for a good recommendation after few plays. None: ``"cycle"`` for
+        the exact guarantee at equal costs, else ``"progress"``.
     trust_graph
         False: direct plays alone certify, and the graph only helps to choose what to play.
     fallback
@@ -97,7 +99,7 @@ class PooledCCPE(Policy):
             _one_of("model", model, ("tables", "trees", None))
             if guarantee == "numerical":
                 raise ValueError("guarantee='numerical' is that of a BGLM: assert one, as in model=BGLM('logit')")
-        _one_of("sampling", sampling, ("cycle", "progress", None))
+        _one_of("sampling", sampling, ("cycle", "progress", "index", None))
         if not trust_graph and guarantee != "exact":
             raise ValueError("trust_graph=False certifies from direct plays, which is exact: leave guarantee='exact'")
         probability("delta", delta)
@@ -117,14 +119,11 @@ class PooledCCPE(Policy):
         if sampling is None:
             equal = len(set(bandit.costs.values())) == 1
             sampling = "cycle" if guarantee == "exact" and equal else "progress"
-        decides = rules[guarantee]
         super().__init__(
             bandit,
             direct=EmpiricalMeans(),
             models=models,
-            sampling=ObserveLeaderAndOpen(decides, observe=trust_graph)
-            if sampling == "cycle"
-            else GreatestProgress(decides),
+            sampling=_rule(sampling, rules[guarantee], trust_graph),
             stopping=self._reported,
             epsilon=epsilon,
             delta=delta,
@@ -168,6 +167,13 @@ def _tables(bandit: CausalBandit, model: str | None) -> TableModel | None:
     if not small and model == "tables":
         raise ValueError("the ancestors of the reward have too many configurations for model='tables'")
     return tables if small else None
+
+
+def _rule(sampling: str, stopping: Opening, observe: bool) -> SamplingRule:
+    """Return the rule of that name."""
+    if sampling == "cycle":
+        return ObserveLeaderAndOpen(stopping, observe=observe)
+    return GreatestProgress(stopping) if sampling == "progress" else HighestChallenger()
 
 
 def _one_of(name: str, value: str | None, known: tuple[str | None, ...]) -> None:

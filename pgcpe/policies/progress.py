@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
@@ -12,7 +13,7 @@ from pgcpe.actions import Action
 from pgcpe.estimators.base import EmpiricalMeans, Estimator, PairwiseEstimator
 from pgcpe.policies.rules import PolicyState, SamplingRule, StoppingRule
 
-__all__ = ["GreatestProgress", "ObserveLeaderAndOpen", "Opening"]
+__all__ = ["GreatestProgress", "HighestChallenger", "ObserveLeaderAndOpen", "Opening"]
 
 NULL = Action()
 Floats = NDArray[np.float64]
@@ -28,6 +29,10 @@ MANY = 8
 
 BATCH = 0.005
 """An action is played at once for this share of the plays so far."""
+
+
+LEAST_VARIANCE = float(np.finfo(float).tiny)
+"""Arms whose difference has no more than this are the same to the estimators."""
 
 
 class Opening(StoppingRule, Protocol):
@@ -90,25 +95,13 @@ class ObserveLeaderAndOpen(Surest):
         return int(left[np.lexsort((state.rank[left], state.plays[left], -state.intervals.upper[left]))[0]])
 
 
-class GreatestProgress(Surest):
-    """The action by which the evidence against all open challengers is expected to grow most, for what it costs.
-
-    The evidence against an arm is z = gap^2 / (2 variance), counted no further than the threshold; a play that takes d
-    off the variance adds about z d / variance to it. An observation helps with many challengers a little, a play of the
-    leader or of a challenger with one of them a lot: there is no separate rule for when to observe.
+class Informed(Surest):
+    """What the rules that weigh plays by what they add have in common.
 
     Twenty observations come first, then two plays of every arm that no model knows of. One play in ten observes (where
     ``do()`` may not be played, the arm of the fewest plays has its turn), so that everything that is estimated keeps a
     share of the plays. An action is played for one play in two hundred at once.
-
-    Parameters
-    ----------
-    stopping
-        The rule that says which arms are open and how much evidence it asks for.
     """
-
-    def __init__(self, stopping: Opening) -> None:
-        self._stopping = stopping
 
     def choose(self, state: PolicyState) -> list[Action]:
         """Return one action, as often as it is to be played before the next choice."""
@@ -120,18 +113,58 @@ class GreatestProgress(Surest):
         times = max(1, int(BATCH * state.n_plays))
         if _observed_too_little(state):
             return [NULL if NULL in playable else _seldom_played(state)] * times
-        return [_most(state, self._weights(state))] * times
+        told = state.differences
+        worth = self.worth(state) if state.challenger >= 0 else np.zeros(len(state.plays))
+        return [_most(state, [np.where(told.by == k, worth, 0.0) for k in range(len(state.pairwise))])] * times
 
-    def _weights(self, state: PolicyState) -> list[Floats]:
-        """Return what a smaller variance of each arm's difference is worth, for the estimator that is surest of it."""
-        told, arms = state.differences, np.arange(len(state.plays))
-        variance = np.maximum(told.variance, np.finfo(float).tiny)
+    @abstractmethod
+    def worth(self, state: PolicyState) -> Floats:
+        """Return what a smaller variance of each arm's difference from the leader is worth."""
+
+
+class GreatestProgress(Informed):
+    """The action by which the evidence is expected to grow most, for what it costs.
+
+    The evidence against an arm is z = gap^2 / (2 variance), and a play that takes d off the variance adds about
+    z d / variance to it. What counts is the evidence against all others together, -log(sum of exp(-z)): the arms that
+    are hardest to tell weigh most, none of them alone. An observation helps with many of them a little, a play of the
+    leader or of a challenger with one a lot: there is no separate rule for when to observe.
+
+    Parameters
+    ----------
+    stopping
+        The rule that says which arms are open.
+    """
+
+    def __init__(self, stopping: Opening) -> None:
+        self._stopping = stopping
+
+    def worth(self, state: PolicyState) -> Floats:
+        """Return exp(-z) z / variance, relative to the largest exp(-z), for the arms that are open."""
+        told = state.differences
+        variance = np.maximum(told.variance, LEAST_VARIANCE)
         gap = np.maximum(told.gap + state.epsilon, np.sqrt(variance))
-        value = np.minimum(gap**2 / (2.0 * variance), self._stopping.threshold(state)) / variance
-        counted = self._stopping.open(state) & (arms != state.leader) & (told.variance > np.finfo(float).tiny)
+        evidence = gap**2 / (2.0 * variance)
+        counted = self._stopping.open(state) & (told.variance > LEAST_VARIANCE)
+        counted[state.leader] = False
         if not counted.any():
-            counted = arms == state.challenger
-        return [np.where(counted & (told.by == k), value, 0.0) for k in range(len(state.pairwise))]
+            counted[state.challenger] = True
+        return np.where(counted, np.exp(evidence[counted].min() - evidence) * evidence / variance, 0.0)
+
+
+class HighestChallenger(Informed):
+    """The action that adds most to what is known of the leader and of one challenger, for what it costs.
+
+    The challenger has the highest index: its estimate and one standard error of the difference. The rule for a
+    recommendation that is to be good after few plays; it takes longer to be sure of it.
+    """
+
+    def worth(self, state: PolicyState) -> Floats:
+        """Return 1 for the challenger."""
+        told = state.differences
+        index = np.sqrt(told.variance) - told.gap
+        index[state.leader] = -np.inf
+        return np.asarray(np.arange(len(index)) == index.argmax(), dtype=np.float64)
 
 
 def surest_estimates(models: Sequence[Estimator]) -> tuple[Floats, Floats]:
