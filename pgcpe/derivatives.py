@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -71,7 +71,7 @@ class Layout:
     array([1. , 0.5, 0.5])
     """
 
-    def __init__(self, parents: Sequence[tuple[int, ...]], cards: Sequence[int], forced: NDArray[np.int64]) -> None:
+    def __init__(self, parents: Sequence[tuple[int, ...]], cards: Sequence[int], forced: NDArray[Any]) -> None:
         self.cards, self.forced = np.array(cards, dtype=np.int64), np.asarray(forced, dtype=np.int64)
         self.parents = np.full((len(parents), max(map(len, parents)) + 1), -1, dtype=np.int64)
         for i, ps in enumerate(parents):

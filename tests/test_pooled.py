@@ -8,14 +8,15 @@ import pytest
 from helpers import joint
 
 from pgcpe import AdmissibleSequence, CausalBandit, SimulatedEnvironment, do
-from pgcpe.estimators.pooled import FIRST_SNAPSHOT, PooledTrees, snapshot_share
+from pgcpe.estimators.base import FIRST_SNAPSHOT, snapshot_share
+from pgcpe.estimators.pooled import PooledTrees
 from pgcpe.paper import experiment_2, experiment_3, two_layer
 from pgcpe.paper.instance import binary_network
 
 
 def counts(trees, arm):
     """The counts into the nodes, of the leaves, and the rewards there, of one arm."""
-    start, leaf = trees._shape[5], trees._shape[6]
+    start, leaf = trees._forest.node_start, trees._forest.leaf_start
     into, n, x = trees._counts
     return into[start[arm] : start[arm + 1]], n[leaf[arm] : leaf[arm + 1]], x[leaf[arm] : leaf[arm + 1]]
 

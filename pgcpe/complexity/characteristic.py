@@ -20,7 +20,13 @@ from pgcpe.estimators.tables import TableModel, variances
 from pgcpe.network_tables import tables_of
 from pgcpe.samples import ForcedCodes
 
-__all__ = ["characteristic_time", "informed_characteristic_time", "least_delta", "least_plays", "quadratic_characteristic_time"]
+__all__ = [
+    "characteristic_time",
+    "informed_characteristic_time",
+    "least_delta",
+    "least_plays",
+    "quadratic_characteristic_time",
+]
 
 Floats = NDArray[np.float64]
 
@@ -229,7 +235,7 @@ def quadratic_characteristic_time(network: Any, bandit: CausalBandit, *, steps: 
 
 
 def _entries(network: Any, nodes: Sequence[str], parents: Sequence[tuple[int, ...]], bandit: CausalBandit) -> Floats:
-    """Return P(X | parents) of some nodes, flat, each with its states in the bandit's order; other causes summed out."""
+    """Return P(X | parents) of some nodes, flat, states in the bandit's order; other causes are summed out."""
     tables = tables_of(network)
     order = list(nx.lexicographical_topological_sort(network, key=list(network.nodes).index))
     position = {v: i for i, v in enumerate(order)}

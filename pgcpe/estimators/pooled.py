@@ -1,4 +1,4 @@
-"""Expected rewards from all plays that may be used: a tree of cells for every arm, fed by observation, own and others'."""
+"""Expected rewards from all plays that may be used: a tree of cells for every arm, fed by the plays of all actions."""
 
 from __future__ import annotations
 
@@ -199,6 +199,16 @@ class PooledTrees(PairwiseEstimator):
                 out[b] += of_arm[i] * mean[i] * (1.0 - mean[i]) / max(n[i], 0.5) ** 2
         return out
 
+    def opinions(self) -> tuple[Floats, Floats, Floats]:
+        """Return for each arm its own plays, their mean, and what its tree says without them (1/2 without a tree)."""
+        n, x = self._direct
+        return n.copy(), np.divide(x, n, out=np.full_like(x, 0.5), where=n > 0), self._without_own()[0]
+
+    def _without_own(self) -> tuple[Floats, Floats]:
+        """Return the trees' estimates and variances without the arms' own plays."""
+        others = tuple(np.maximum(c - own, 0.0) for c, own in zip(self._counts, self._own, strict=True))
+        return smoothed_values(*self._forest, *others)  # type: ignore[no-any-return]
+
     def contradictions(self, delta: float) -> NDArray[np.bool_]:
         """Return which arms' own plays and all other plays contradict each other.
 
@@ -206,11 +216,11 @@ class PooledTrees(PairwiseEstimator):
         common, each at half of delta over the number of arms with a tree.
         """
         started(self)
-        others = tuple(np.maximum(c - own, 0.0) for c, own in zip(self._counts, self._own, strict=True))
-        value, variance = smoothed_values(*self._forest, *others)
+        value, variance = self._without_own()
         alpha = 0.5 * delta / max(int(self.served_.sum()), 1)
         radius = np.sqrt(2.0 * asymptotic_threshold(max(self._plays, 1), alpha) * variance)
-        own = kt_interval(*self._direct, alpha)
+        n, x = self._direct
+        own = kt_interval(n, x, alpha)
         return self.served_ & ((value + radius < own.lower) | (value - radius > own.upper))
 
     def _standing(self) -> _Standing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import Any, Self
 
 import networkx as nx
 import numpy as np
@@ -42,7 +42,7 @@ RIDGE = 0.05
 STARTS = 3
 """The number of points from which each maximum over the region is looked for."""
 
-SEARCH = {"maxiter": 300, "ftol": 1e-7}
+SEARCH: Any = {"maxiter": 300, "ftol": 1e-7}
 """Options of each search."""
 
 LEAST = 1e-12
@@ -321,7 +321,7 @@ class _Region:
         best = -math.inf
         for k in range(STARTS):
             first = (0.9 - 0.3 * k) * self._radius * toward + (k > 0) * aside[k] * self._radius / len(toward)
-            room = {"type": "ineq", "fun": lambda u: self._room(u)[0], "jac": lambda u: self._room(u)[1]}
+            room: Any = {"type": "ineq", "fun": lambda u: self._room(u)[0], "jac": lambda u: self._room(u)[1]}
             found = minimize(objective, first, jac=True, method="SLSQP", constraints=[room], options=SEARCH)
             if not found.success or not self._room(found.x)[0] >= -FEASIBLE or not math.isfinite(found.fun):
                 return math.inf

@@ -340,7 +340,11 @@ class Policy:
                 if time.monotonic() - refreshed > 0.2:
                     refreshed = time.monotonic()
                     bar.set_postfix_str(self._in_words(), refresh=False)
-        return self.result(f"the budget of {budget} plays is spent: {self._in_words()}")
+        return self.result(f"the budget of {budget} plays is spent: {self._left_open()}")
+
+    def _left_open(self) -> str:
+        """Return in words what is missing when the budget is spent."""
+        return self._in_words()
 
     def _in_words(self) -> str:
         """Return the two candidates and how far their intervals are from separated."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from typing import ClassVar, cast
 
 import numpy as np
 from sklearn.base import clone
 
+from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals, asymptotic_threshold, probability
 from pgcpe.estimators.base import EmpiricalMeans, PairwiseEstimator
@@ -15,8 +18,9 @@ from pgcpe.estimators.pooled import PooledTrees
 from pgcpe.estimators.pooled_bglm import PooledBGLM
 from pgcpe.estimators.tables import TableModel
 from pgcpe.policies.base import Policy
-from pgcpe.policies.progress import GreatestProgress, HighestChallenger, ObserveLeaderAndOpen, Opening, surest_estimates
-from pgcpe.policies.rules import PolicyState, SamplingRule, Seed
+from pgcpe.policies.phases import n_arms_of
+from pgcpe.policies.progress import GreatestProgress, HighestChallenger, ObserveLeaderAndOpen, surest_estimates
+from pgcpe.policies.rules import Opening, PolicyState, SamplingRule, Seed
 from pgcpe.policies.stopping import LikelihoodRatioSet, PairwiseAsymptotic, Reported, SeparatedOrTold
 
 __all__ = ["PooledCCPE"]
@@ -25,6 +29,10 @@ GUARANTEES = ("exact", "numerical", "asymptotic")
 
 DIRECT, TREES, PAIRS = 0.15, 0.45, 0.4
 """The shares of delta: direct intervals, those of the trees, pairwise statistics of direct plays."""
+
+
+GAP, SHOWN = 0.01, 3
+"""The gap, and how many arms, that are named where a budget ended the run."""
 
 
 class PooledCCPE(Policy):
@@ -42,8 +50,8 @@ class PooledCCPE(Policy):
     **asymptotic**: stops when the estimated differences are large for their standard errors (`PairwiseAsymptotic`), by
     far the earlier; what it claims holds in the limit of many plays. `stops` says when either would have stopped.
 
-    Direct plays that contradict the graph (`conflicts`) take an arm's estimate away from it. The exact stop then goes by
-    direct plays alone and stays what it was; with two such arms no estimate uses the graph any more.
+    Direct plays that contradict the graph (`conflicts`) take an arm's estimate away from it. The exact stop then goes
+    by direct plays alone and stays what it was; with two such arms no estimate uses the graph any more.
 
     Parameters
     ----------
@@ -94,6 +102,7 @@ class PooledCCPE(Policy):
         delta: float = 0.05,
         seed: Seed = 0,
     ) -> None:
+        n_arms_of(bandit)
         _one_of("guarantee", guarantee, GUARANTEES)
         if not isinstance(model, BGLM):
             _one_of("model", model, ("tables", "trees", None))
@@ -112,10 +121,10 @@ class PooledCCPE(Policy):
         if isinstance(model, BGLM):
             models.append(PooledBGLM(model))
             if trust_graph:
-                rules["numerical"] = LikelihoodRatioSet(delta)
+                rules["numerical"] = LikelihoodRatioSet(delta, rules["exact"])
         elif (tables := _tables(bandit, model)) is not None:
             models.append(tables)
-        self._reported = Reported(rules, guarantee)
+        self._rules = rules
         if sampling is None:
             equal = len(set(bandit.costs.values())) == 1
             sampling = "cycle" if guarantee == "exact" and equal else "progress"
@@ -124,12 +133,18 @@ class PooledCCPE(Policy):
             direct=EmpiricalMeans(),
             models=models,
             sampling=_rule(sampling, rules[guarantee], trust_graph),
-            stopping=self._reported,
+            stopping=Reported(rules, guarantee),
             epsilon=epsilon,
             delta=delta,
             seed=seed,
             shares=(*shares[:2], *[0.0] * (len(models) - 1)),
         )
+
+        known = np.any([model.served_ for model in self.state.pairwise], axis=0) & trust_graph
+        if barred := [
+            str(arm) for arm, some in zip(bandit.arms, known, strict=True) if not some and arm not in bandit.costs
+        ]:
+            raise ValueError(f"no play tells of an arm that is not identified: playable lacks {', '.join(barred[:5])}")
 
     def _doubt(self) -> None:
         """Compare direct plays with what all others say, and take the graph away from arms that contradict it."""
@@ -139,6 +154,47 @@ class PooledCCPE(Policy):
             suspect = np.count_nonzero(self._conflicts) > 1
             for model in cast(list[PairwiseEstimator], self._models):
                 model.distrusted_ = np.ones_like(self._conflicts) if suspect else self._conflicts.copy()
+        bglm = self._models[-1]
+        if isinstance(bglm, PooledBGLM) and bglm.refuted(self.delta):
+            self._models.pop()
+            if (tables := _tables(self.bandit, None)) is not None:
+                tables.start(self.bandit).update(self._told.samples())
+                tables.distrusted_ = bglm.distrusted_
+                self._models.append(tables)
+            instead = "the trees" if tables is None else "tables"
+            warnings.warn(
+                f"the plays contradict the {bglm.model.link} link: the BGLM is given up for {instead}", stacklevel=4
+            )
+
+    def _warning(self, arms: Sequence[Action]) -> str:
+        """Return what is said of arms found in conflict, with their numbers."""
+        trees = cast(PooledTrees, self._models[0])
+        n, mean, others = trees.opinions()
+        index = [self.bandit.arms.index(arm) for arm in arms]
+        shown = [f"{self.bandit.arms[i]} ({n[i]:.0f} plays: {mean[i]:.3f}, all others: {others[i]:.3f})" for i in index]
+        said = f"direct plays contradict the graph at {', '.join(shown)}"
+        if not self._fallback:
+            return f"{said}; nothing is done about it, and the stop will have no certificate"
+        if self._trusts and self.guarantee == "exact":
+            said += "; from now on direct plays alone decide when to stop"
+        if np.count_nonzero(self._conflicts) > 1:
+            return f"{said}; the graph is suspect, and nothing is estimated through it any more"
+        return f"{said}; this arm is estimated from direct plays alone"
+
+    def _left_open(self) -> str:
+        """Return which arms could not be told from the leader, and what a gap of .01 would take."""
+        state, rule = self.state, self._rules[self.guarantee]
+        if state.challenger < 0:
+            return self._in_words()
+        left = np.flatnonzero(rule.open(state))
+        left = left[np.lexsort((-state.intervals.upper[left], -state.estimates[left]))]
+        shown = ", ".join(str(self.bandit.arms[i]) for i in left[:SHOWN])
+        more = f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
+        plays = rule.plays_to_tell(state, GAP)
+        return (
+            f"{state.bandit.arms[state.leader]} could not be told from {shown}{more}; to tell a gap of {GAP:g} takes "
+            f"about {plays:,.0f} plays"
+        )
 
     def _standing(self, merged: Intervals) -> PolicyState:
         """Return what is known; for the asymptotic guarantee with its own intervals to show."""

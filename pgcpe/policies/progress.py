@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.actions import Action
 from pgcpe.estimators.base import EmpiricalMeans, Estimator, PairwiseEstimator
-from pgcpe.policies.rules import PolicyState, SamplingRule, StoppingRule
+from pgcpe.policies.rules import Opening, PolicyState, SamplingRule
 
-__all__ = ["GreatestProgress", "HighestChallenger", "ObserveLeaderAndOpen", "Opening"]
+__all__ = ["GreatestProgress", "HighestChallenger", "ObserveLeaderAndOpen"]
 
 NULL = Action()
 Floats = NDArray[np.float64]
@@ -33,16 +33,6 @@ BATCH = 0.005
 
 LEAST_VARIANCE = float(np.finfo(float).tiny)
 """Arms whose difference has no more than this are the same to the estimators."""
-
-
-class Opening(StoppingRule, Protocol):
-    """A stopping rule that can say which arms it is still open for, and how much evidence it asks for."""
-
-    def open(self, state: PolicyState) -> NDArray[np.bool_]:
-        """Return which arms are not told from the leader."""
-
-    def threshold(self, state: PolicyState) -> float:
-        """Return the evidence asked for, in nats."""
 
 
 class Surest(SamplingRule):
@@ -192,7 +182,7 @@ def _hardly_known(state: PolicyState) -> list[Action]:
 def _observed_too_little(state: PolicyState) -> bool:
     if NULL in state.bandit.costs:
         return ROUNDS * state.n_observed < state.n_plays
-    return ROUNDS * len(state.bandit.playable) * state.plays.min() < state.n_plays
+    return bool(ROUNDS * len(state.bandit.playable) * state.plays.min() < state.n_plays)
 
 
 def _seldom_played(state: PolicyState) -> Action:

@@ -30,7 +30,8 @@ class Result:
     certified
         Whether it is proved to be within `epsilon` of the best with probability ``1 - delta``.
     certificate
-        ``"exact"``, ``"asymptotic"`` (it holds in the limit of many plays), ``"heuristic"`` (the stopping rule was satisfied, its constants are not proved), or None.
+        ``"exact"``; ``"numerical"`` (the set is exact, the search over it is not proved); ``"asymptotic"`` (it holds in
+        the limit of many plays); ``"heuristic"`` (the constants are not proved); or None.
     stop_reason
         Why the run ended.
     n_plays, cost
@@ -77,6 +78,7 @@ class Result:
         worth = {
             "exact": f"within {self.epsilon:g} of the best with probability at least {1 - self.delta:g}",
             "asymptotic": f"within {self.epsilon:g} of the best with probability {1 - self.delta:g} if plays are many",
+            "numerical": f"within {self.epsilon:g} of the best with probability {1 - self.delta:g} numerically",
             "heuristic": "by a rule whose constants are not proved",
             None: "not certified",
         }[self.certificate]

@@ -18,7 +18,7 @@ from pgcpe.confidence import Intervals
 from pgcpe.estimators.base import EmpiricalMeans, Estimator, PairwiseEstimator
 from pgcpe.samples import Samples
 
-__all__ = ["Differences", "PolicyState", "SamplingRule", "Seed", "StoppingRule", "Verdict"]
+__all__ = ["Differences", "Opening", "PolicyState", "SamplingRule", "Seed", "StoppingRule", "Verdict"]
 
 Seed = int | np.random.SeedSequence | np.random.Generator | None
 """What a generator is made of; a generator itself is drawn from once."""
@@ -153,3 +153,13 @@ class StoppingRule(Protocol):
 
     def check(self, state: PolicyState) -> Verdict:
         """Return whether to stop now."""
+
+
+class Opening(StoppingRule, Protocol):
+    """A stopping rule that can say which arms it is still open for, and what it would take to tell a small gap."""
+
+    def open(self, state: PolicyState) -> NDArray[np.bool_]:
+        """Return which arms are not told from the leader."""
+
+    def plays_to_tell(self, state: PolicyState, gap: float) -> float:
+        """Return about how many plays it takes to tell a gap."""

@@ -11,9 +11,17 @@ from numpy.typing import NDArray
 from pgcpe.confidence import asymptotic_threshold, probability
 from pgcpe.estimators.pooled_bglm import PooledBGLM
 from pgcpe.pairwise import statistics
-from pgcpe.policies.rules import PolicyState, StoppingRule, Verdict
+from pgcpe.policies.rules import Opening, PolicyState, StoppingRule, Verdict
 
-__all__ = ["LikelihoodRatioSet", "MostPlayed", "PairwiseAsymptotic", "PairwiseGLR", "Reported", "SeparatedIntervals", "SeparatedOrTold"]
+__all__ = [
+    "LikelihoodRatioSet",
+    "MostPlayed",
+    "PairwiseAsymptotic",
+    "PairwiseGLR",
+    "Reported",
+    "SeparatedIntervals",
+    "SeparatedOrTold",
+]
 
 NOT_YET = Verdict(False)
 
@@ -117,16 +125,25 @@ class SeparatedOrTold:
         if self._fallback and state.conflicts.any():
             overlapping[:] = True
         overlapping[state.leader] = False
-        return overlapping
+        return np.asarray(overlapping)
 
     def open(self, state: PolicyState) -> NDArray[np.bool_]:
         """Return which arms are neither separated from the leader nor told from it."""
         evidence = statistics(state.plays, state.rewards, state.leader, state.epsilon)
-        return self.overlapping(state) & ~(evidence >= self.threshold(state))
+        return np.asarray(self.overlapping(state) & ~(evidence >= self.threshold(state)))
 
     def threshold(self, state: PolicyState) -> float:
         """Return what the pairwise statistics must reach, in nats."""
         return math.log(max(len(state.plays) - 1, 1) / self._delta)
+
+    def plays_to_tell(self, state: PolicyState, gap: float) -> float:
+        """Return about how many plays, half of each arm, tell a pair apart whose means differ by a gap."""
+        mean = min(max(state.estimates[state.leader], gap), 1.0 - gap)
+        per_play = gap**2 / (4.0 * mean * (1.0 - mean))  # of each of the two: n times this is the transport cost
+        n = 2.0 / per_play
+        for _ in range(20):  # two mixtures lose log(n) / 2 and .23 each
+            n = (self.threshold(state) + math.log(n) + 0.46) / per_play
+        return float(2.0 * n)
 
     def check(self, state: PolicyState) -> Verdict:
         """Return whether no challenger is left."""
@@ -174,6 +191,17 @@ class PairwiseAsymptotic:
         """Return which arms are not told from the leader."""
         return ~(self.evidence(state) >= self.threshold(state))
 
+    def plays_to_tell(self, state: PolicyState, gap: float) -> float:
+        """Return about how many plays tell a gap from the nearest arm, if its variance falls as the plays grow."""
+        told = state.differences
+        nearest = int(np.argmin(self.evidence(state)))
+        plays = float(max(state.n_plays, 1))
+        unit = told.variance[nearest] * plays
+        for _ in range(20):
+            nats = asymptotic_threshold(max(plays, 1.0), self._delta / max(len(state.plays) - 1, 1))
+            plays = 2.0 * unit * nats / gap**2
+        return plays
+
     def check(self, state: PolicyState) -> Verdict:
         """Return whether the leader is told from all others."""
         if state.challenger < 0:
@@ -191,31 +219,47 @@ class LikelihoodRatioSet:
 
     Numerical: the set of coefficients is exact at all times, for all arms at once; that a search found the largest
     difference over it is not proved. It is only searched where the fit says stop to second order, and again when the
-    plays have grown by a hundredth. It says nothing once the plays contradict the link, or the graph.
+    plays have grown by a hundredth. Once the plays contradict the link or the graph, another rule takes its place.
+
+    Parameters
+    ----------
+    delta
+        The probability that the set does not hold the true coefficients.
+    otherwise
+        The rule in its place.
     """
 
-    def __init__(self, delta: float) -> None:
-        self._delta = probability("delta", delta)
+    def __init__(self, delta: float, otherwise: Opening) -> None:
+        self._delta, self._otherwise = probability("delta", delta), otherwise
         self._searched = 0
 
     def open(self, state: PolicyState) -> NDArray[np.bool_]:
         """Return which arms the fit does not tell from the leader, to second order."""
-        evidence, asked = self._model(state).evidence(state.leader, state.epsilon, self._delta)
+        if (model := self._model(state)) is None:
+            return self._otherwise.open(state)
+        evidence, asked = model.evidence(state.leader, state.epsilon, self._delta)
         return np.asarray(~(evidence >= asked))
 
-    def threshold(self, state: PolicyState) -> float:
-        """Return the evidence asked for, in nats."""
-        return self._model(state).evidence(state.leader, state.epsilon, self._delta)[1]
+    def plays_to_tell(self, state: PolicyState, gap: float) -> float:
+        """Return about how many plays tell a gap from the nearest arm, if its variance falls as the plays grow."""
+        if (model := self._model(state)) is None:
+            return self._otherwise.plays_to_tell(state, gap)
+        evidence, asked = model.evidence(state.leader, state.epsilon, self._delta)
+        variance = model.differences(state.leader)[1][int(np.argmin(evidence))]
+        return float(2.0 * variance * state.n_plays * asked / gap**2)
 
-    def _model(self, state: PolicyState) -> PooledBGLM:
-        return next(model for model in state.models if isinstance(model, PooledBGLM))
+    def _model(self, state: PolicyState) -> PooledBGLM | None:
+        """Return the model unless it is not to be believed any more."""
+        found = [m for m in state.models if isinstance(m, PooledBGLM) and not m.distrusted_.any()]
+        return found[0] if found else None
 
     def check(self, state: PolicyState) -> Verdict:
         """Return whether the leader is the best all over the set."""
         if state.challenger < 0:
             return Verdict(True, "all candidates have provably the same effect", "exact")
-        model = self._model(state)
-        if model.distrusted_.any() or self.open(state).any() or state.n_plays < AGAIN * self._searched:
+        if (model := self._model(state)) is None:
+            return self._otherwise.check(state)
+        if self.open(state).any() or state.n_plays < AGAIN * self._searched:
             return NOT_YET
         self._searched = state.n_plays
         if not model.certifies(state.leader, state.epsilon, self._delta):
@@ -241,12 +285,12 @@ class Reported:
     """
 
     def __init__(self, rules: Mapping[str, StoppingRule], decides: str) -> None:
-        self._rules, self._decides = dict(rules), decides
+        self.rules, self._decides = dict(rules), decides
         self.stops: dict[str, int | None] = dict.fromkeys(rules)
 
     def check(self, state: PolicyState) -> Verdict:
         """Return what the deciding rule says."""
-        verdicts = {name: rule.check(state) for name, rule in self._rules.items()}
+        verdicts = {name: rule.check(state) for name, rule in self.rules.items()}
         for name, verdict in verdicts.items():
             if verdict.stop and self.stops[name] is None:
                 self.stops[name] = state.n_plays
