@@ -139,7 +139,10 @@ class GreatestProgress(Informed):
         counted[state.leader] = False
         if not counted.any():
             counted[state.challenger] = True
-        return np.where(counted, np.exp(evidence[counted].min() - evidence) * evidence / variance, 0.0)
+        worth = np.zeros(len(evidence))
+        z = evidence[counted]
+        worth[counted] = np.exp(z.min() - z) * z / variance[counted]
+        return worth
 
 
 class HighestChallenger(Informed):
