@@ -155,10 +155,13 @@ class TableModel(PairwiseEstimator):
         if not self.compares:
             raise ValueError("the network has too many configurations to compare arms through its tables")
         if self._found is None:
-            counts = self.counts_
-            p = np.concatenate([_shares(c + self.pseudo_count).ravel() for c in counts])
-            n = np.concatenate([c.sum(axis=-1).ravel() for c in counts])
-            self._found = p, n, self._tables.layout.derivatives(p, self.bandit_.reward_array)
+            layout, counts = self._tables.layout, self._tables.counts
+            first = np.cumsum(layout.width) - layout.width
+            n = np.add.reduceat(counts, first)
+            total = np.repeat(n + self.pseudo_count * layout.width, layout.width)
+            equal = 1.0 / np.repeat(layout.width, layout.width)
+            p = np.divide(counts + self.pseudo_count, total, out=equal, where=total > 0)
+            self._found = p, n, layout.derivatives(p, self.bandit_.reward_array)
         return self._found
 
 

@@ -111,6 +111,10 @@ class PooledCCPE(Policy):
         _one_of("sampling", sampling, ("cycle", "progress", "index", None))
         if not trust_graph and guarantee != "exact":
             raise ValueError("trust_graph=False certifies from direct plays, which is exact: leave guarantee='exact'")
+        if not trust_graph and any(len(same) > 1 for same in bandit.merged.values()):
+            raise ValueError(
+                "trust_graph=False cannot use that the graph makes arms equal: make the bandit with merge_equal=False"
+            )
         probability("delta", delta)
         self.guarantee, self._trusts, self._fallback = guarantee, trust_graph, fallback
         shares = (DIRECT, TREES, PAIRS) if trust_graph else (DIRECT, 0.0, TREES + PAIRS)

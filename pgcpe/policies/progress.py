@@ -28,7 +28,7 @@ MANY = 8
 """Observation is in every iteration as long as more arms than that are open: it helps many a little, none much."""
 
 BATCH = 0.005
-"""An action is played at once for this share of the plays so far."""
+"""An action, or an iteration, is played at once for this share of the plays so far."""
 
 
 LEAST_VARIANCE = float(np.finfo(float).tiny)
@@ -48,7 +48,8 @@ class Surest(SamplingRule):
 class ObserveLeaderAndOpen(Surest):
     """``do()``, the leader, and the arm of the highest upper bound among those that the stop is still open for.
 
-    In place of what may not be played comes the action that adds most to the difference of the two.
+    In place of what may not be played comes the action that adds most to the difference of the two. The iteration is
+    repeated for one play in two hundred of those so far.
 
     Parameters
     ----------
@@ -76,8 +77,8 @@ class ObserveLeaderAndOpen(Surest):
             wanted = list(dict.fromkeys(arm if arm in playable else instead for arm in wanted))
         helps = self._observe and len(left) > MANY
         if NULL in playable and NULL not in wanted and (helps or _observed_too_little(state)):
-            return [NULL, *wanted]
-        return wanted
+            wanted = [NULL, *wanted]
+        return wanted * max(1, int(BATCH * state.n_plays / len(wanted)))
 
     def _challenger(self, state: PolicyState, left: NDArray[np.intp]) -> int:
         if len(left) == 0:  # it will stop
