@@ -109,9 +109,7 @@ def hostile(rows: int, seed: int) -> dict[str, Any]:
     """Return whether a sampler that looks for a wrong answer finds one."""
     network = hostile_network(rows)
     cells = [do(X=x, Z=z) for x in (0, 1) for z in range(rows // 2)]
-    bandit = CausalBandit(
-        network, reward="Y", arms=[do(X=0), do(X=1)], playable=[do(), *cells], merge_equal=False
-    )
+    bandit = CausalBandit(network, reward="Y", arms=[do(X=0), do(X=1)], playable=[do(), *cells], merge_equal=False)
     policy = PooledCCPE(bandit, guarantee="asymptotic", refresh=NEVER, epsilon=0.0, delta=HOSTILE_DELTA, seed=seed)
     environment = SimulatedEnvironment(network, seed=seed)
     n, ones = np.zeros(rows), np.zeros(rows)

@@ -204,8 +204,10 @@ def plot_curves(
         ax.set_xlabel(x)
     for ax in axes[:, 0]:
         ax.set_ylabel(y)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize="small", frameon=False)
+    shown = {label: line for ax in axes.flat for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    figure.legend(
+        list(shown.values()), list(shown), loc="outside lower center", ncols=2, fontsize="small", frameon=False
+    )
     figure.suptitle(title, fontsize="medium")
     return figure
 

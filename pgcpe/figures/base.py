@@ -200,7 +200,7 @@ class Errors(Figure):
             title=self.title,
             x="T",
             y="error of the recommendation",
-            columns=len(self.counted),
+            columns=2,
             styles=self.styles,
             logarithmic_x=self.logarithmic,
         )
