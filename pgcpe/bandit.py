@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pgcpe.actions import Action
-from pgcpe.identification import AdmissibleSteps, admissible_sequence, equal_effect
+from pgcpe.identification import AdmissibleSteps, admissible_sequence, equal_effect, poolable
 from pgcpe.networks import State, find_state, latents_of, states_of, structure_of
 from pgcpe.samples import (
     Coding,
@@ -117,6 +117,7 @@ class CausalBandit:
         self._resolved: dict[Action, Action] = {}
         self._canonical: dict[Action, Action] = {}
         self._arm: dict[Action, int] = {}
+        self._shows: dict[tuple[frozenset[str], str, frozenset[str]], bool] = {}
         self._relevant: dict[tuple[str, ...], tuple[str, ...]] = {}
         listed = list(dict.fromkeys(self.action(a) for a in arms))
         if not listed:
@@ -200,6 +201,13 @@ class CausalBandit:
                     self.graph, action.variables, self.reward, states=self.states
                 )
         return tuple(known[action.variables] for action in self.canonical)
+
+    def shows(self, played: frozenset[str], variable: str, given: frozenset[str]) -> bool:
+        """Return whether plays that set some variables show P(variable | given) as observation does (`poolable`)."""
+        question = played, variable, given
+        if question not in self._shows:
+            self._shows[question] = poolable(self.graph, *question)
+        return self._shows[question]
 
     @cached_property
     def required(self) -> tuple[str, ...]:

@@ -32,7 +32,6 @@ from pgcpe.estimators.forest import (
     progress,
     smoothed_values,
 )
-from pgcpe.identification import poolable
 from pgcpe.samples import Samples, SamplesBuffer
 
 __all__ = ["PooledTrees"]
@@ -84,7 +83,6 @@ class PooledTrees(PairwiseEstimator):
         self._direct = np.zeros((2, len(bandit.arms)))  # own plays and the sums of their rewards
         self._snapshots = [(0, self._forest.counters())]
         self._next_snapshot, self._plays = FIRST_SNAPSHOT, 0
-        self._known: dict[tuple[frozenset[str], str, frozenset[str]], bool] = {}
         self._depth_of: dict[frozenset[str], NDArray[np.int64]] = {}
         self._refresh, self._due = checked_refresh(self.refresh), self._forest.counters()
         self._rounds = SamplesBuffer(bandit.coding)
@@ -134,17 +132,11 @@ class PooledTrees(PairwiseEstimator):
             depths = np.zeros(len(self._factors), dtype=np.int64)
             for i, factors in enumerate(self._factors):
                 for variable, given in factors:
-                    if not self._shows(key, variable, given):
+                    if not self.bandit_.shows(key, variable, given):
                         break
                     depths[i] += 1
             self._depth_of[key] = depths
         return self._depth_of[key]
-
-    def _shows(self, played: frozenset[str], variable: str, given: frozenset[str]) -> bool:
-        question = played, variable, given
-        if question not in self._known:
-            self._known[question] = poolable(self.bandit_.graph, *question)
-        return self._known[question]
 
     def intervals(self, delta: float) -> Intervals:
         """Return intervals that hold for the arms served, each at delta over their number; [0, 1] for the others."""

@@ -123,26 +123,30 @@ class TableModel(PairwiseEstimator):
     def estimates(self) -> tuple[Floats, Floats]:
         """Return the estimate of every arm and its variance."""
         _, _, found = self._derivatives()
-        variance = self._spread(np.zeros_like(found.slope[0])).sum(axis=1)
+        variance = self._spread(-1).sum(axis=1)
         return found.mean[: len(variance)].copy(), np.where(self.distrusted_, np.inf, variance)
 
     def differences(self, leader: int) -> tuple[Floats, Floats]:
         """Return how far each arm's estimate is below the leader's, and the variance; rows in common count as such."""
         _, _, found = self._derivatives()
         mean = found.mean[: len(self.forced_)]
-        variance = self._spread(found.slope[leader]).sum(axis=1)
+        variance = self._spread(leader).sum(axis=1)
         return mean[leader] - mean, np.where(self.distrusted_ | self.distrusted_[leader], np.inf, variance)
 
     def gain(self, leader: int, weights: Floats) -> Floats:
         """Return for each playable action what one play takes off the variances of the differences to the leader."""
         _, n, found = self._derivatives()
-        of_row = weights @ self._spread(found.slope[leader]) / np.maximum(n, 0.5)
+        of_row = weights @ self._spread(leader) / np.maximum(n, 0.5)
         return np.asarray(found.reach[self._tables.playable] @ of_row)
 
-    def _spread(self, slope: Floats) -> Floats:
-        """Return what each row contributes to the variance of each arm's difference from one of this slope."""
+    def _spread(self, leader: int) -> Floats:
+        """Return what each row contributes to the variance of each arm's difference from the leader; -1 for none."""
         p, n, found = self._derivatives()
-        return variances(found.slope[: len(self.forced_)], slope, p, n, self._tables.layout.width)  # type: ignore[no-any-return]
+        if leader not in self._spreads:
+            slopes = found.slope[: len(self.forced_)]
+            reference = np.zeros_like(slopes[0]) if leader < 0 else slopes[leader]
+            self._spreads[leader] = variances(slopes, reference, p, n, self._tables.layout.width)
+        return self._spreads[leader]
 
     def _derivatives(self) -> tuple[Floats, Floats, Derivatives]:
         """Return the probabilities of all entries, the plays of all rows and the derivatives, once for what was told.
@@ -162,6 +166,7 @@ class TableModel(PairwiseEstimator):
             equal = 1.0 / np.repeat(layout.width, layout.width)
             p = np.divide(counts + self.pseudo_count, total, out=equal, where=total > 0)
             self._found = p, n, layout.derivatives(p, self.bandit_.reward_array)
+            self._spreads: dict[int, Floats] = {}
         return self._found
 
 
