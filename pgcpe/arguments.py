@@ -53,7 +53,7 @@ def parser(commands: Mapping[str, Command], policies: Sequence[str]) -> argparse
     level.add_argument("--delta", type=float, default=0.05, help="error probability (default %(default)s)")
 
     command = add("run", parents=[network, question, level], help="simulate a study until it stops")
-    command.add_argument("--policy", choices=policies, default="ccpe", help="default %(default)s")
+    command.add_argument("--policy", choices=policies, default="pooled", help="default %(default)s")
     command.add_argument("--seed", type=int, default=0, help="of the environment and of ties (default %(default)s)")
     command.add_argument("--budget", type=int, help="the most plays (default: no limit)")
     command.add_argument("--rows", type=int, default=10, help="arms to print (default %(default)s)")

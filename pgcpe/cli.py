@@ -25,12 +25,14 @@ from pgcpe.explanation import Explanation, explain
 from pgcpe.figures import FIGURES
 from pgcpe.identification import equal_effect
 from pgcpe.networks import find_state, load_network, states_of
-from pgcpe.policies import CCPE, LUCB, Policy, Result
+from pgcpe.policies import CCPE, LUCB, Policy, PooledCCPE, Result
 from pgcpe.policies.result import equal_arms
 
 __all__ = ["main"]
 
 POLICIES: dict[str, Callable[..., Policy]] = {
+    "pooled": PooledCCPE,
+    "pooled-asymptotic": lambda bandit, **options: PooledCCPE(bandit, guarantee="asymptotic", **options),
     "ccpe": CCPE,
     "ccpe-paper": lambda bandit, **options: CCPE(
         bandit, estimator=AdmissibleSequence("paper"), direct=EmpiricalMeans("paper"), **options
@@ -289,6 +291,7 @@ def _as_json(result: Result) -> dict[str, Any]:
         "recommendation": dict(result.recommendation),
         "certified": result.certified,
         "certificate": result.certificate,
+        "stops": result.stops,
         "stop_reason": result.stop_reason,
         "n_plays": result.n_plays,
         "epsilon": result.epsilon,

@@ -11,12 +11,18 @@ import pandas as pd
 from pgcpe.bandit import CausalBandit
 from pgcpe.environment import SimulatedEnvironment
 from pgcpe.experiments.running import MakePolicy, repeat
-from pgcpe.policies import CCPE, KLLUCB, LUCB, TopTwo
+from pgcpe.policies import CCPE, KLLUCB, LUCB, PooledCCPE, TopTwo
 
 __all__ = ["STOPPING_POLICIES", "plan"]
 
-STOPPING_POLICIES: dict[str, MakePolicy] = {"CCPE": CCPE, "LUCB": LUCB, "KL-LUCB": KLLUCB, "top-two": TopTwo}
-"""The policies that stop with a certificate, by the names of tables."""
+STOPPING_POLICIES: dict[str, MakePolicy] = {
+    "PooledCCPE": PooledCCPE,
+    "CCPE": CCPE,
+    "LUCB": LUCB,
+    "KL-LUCB": KLLUCB,
+    "top-two": TopTwo,
+}
+"""The policies that stop with an exact certificate, by the names of tables."""
 
 
 def plan(

@@ -194,7 +194,7 @@ class PooledCCPE(Policy):
         left = left[np.lexsort((-state.intervals.upper[left], -state.estimates[left]))]
         shown = ", ".join(str(self.bandit.arms[i]) for i in left[:SHOWN])
         more = f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
-        plays = rule.plays_to_tell(state, GAP)
+        plays = float(f"{rule.plays_to_tell(state, GAP):.2g}")
         return (
             f"{state.bandit.arms[state.leader]} could not be told from {shown}{more}; to tell a gap of {GAP:g} takes "
             f"about {plays:,.0f} plays"

@@ -83,11 +83,13 @@ class Result:
             None: "not certified",
         }[self.certificate]
         cost = f" at a cost of {self.cost:,g}" if self.cost != self.n_plays else ""
+        watched = [f"{name} {f'after {n:,}' if n is not None else 'not yet'}" for name, n in self.stops.items()]
+        rules = f"\nWould have stopped: {', '.join(watched)}." if len(watched) > 1 else ""
         doubt = f"\nThe graph is in doubt at {', '.join(map(str, self.conflicts))}." if self.conflicts else ""
         return (
             f"{self.recommendation}: expected reward {best.estimate:.3f} in [{best.lower:.3f}, {best.upper:.3f}], "
             f"{worth}.\n{'Stopped after' if self.stopped else 'So far'} {self.n_plays:,} "
-            f"{'play' if self.n_plays == 1 else 'plays'}{cost}: {self.stop_reason}.{doubt}"
+            f"{'play' if self.n_plays == 1 else 'plays'}{cost}: {self.stop_reason}.{rules}{doubt}"
         )
 
     def to_string(self, rows: int = 10) -> str:
