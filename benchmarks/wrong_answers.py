@@ -4,9 +4,10 @@
 
 delta = .1, epsilon = .05. Two thousand random networks of 5 to 8 variables (`random_networks.py`), two hundred near
 ties, and two hundred networks whose learner lacks one of the edges or hidden causes. A run is broken off after 1,500
-plays (20,000 of a near tie, 3,000 with a wrong graph), and counts as wrong when it stopped with an arm that is worse than the best by more than
-epsilon. The hostile sampler knows the truth and always plays the row whose estimate is least in favour of a wrong
-answer, no row more than eight times as often as another; both arms are the same there, nominal error .05 at epsilon 0.
+plays (20,000 of a near tie, 3,000 with a wrong graph), and counts as wrong when it stopped with an arm that is worse
+than the best by more than epsilon. The hostile sampler knows the truth and always plays the row whose estimate is least
+in favour of a wrong answer, no row more than eight times as often as another; both arms are the same there, nominal
+error .05 at epsilon 0, plays up to 2,000.
 """
 
 from __future__ import annotations

@@ -6,9 +6,11 @@ import math
 import numpy as np
 import pytest
 from helpers import dag
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize
+from scipy.special import betaln, expit
 
 from pgcpe import BGLM, CausalBandit, SimulatedEnvironment, do, expected_rewards
+from pgcpe.confidence import kt_regret
 from pgcpe.estimators import pooled_bglm
 from pgcpe.estimators.base import snapshot_share
 from pgcpe.estimators.pooled_bglm import PooledBGLM, _Region
@@ -399,6 +401,28 @@ def test_causes_that_do_not_add_up_refute_it(link):
     assert model.refuted(0.05)
     assert model.refuted(1e-40)
     assert not model.refuted(1e-80)
+
+
+def test_it_is_refuted_just_where_the_mixture_is_so_much_above_the_best_fit():
+    """Few plays, so that the ridge and the added plays of the fit would show: the ratio by hand."""
+    bandit = CausalBandit(dag([("A", "Y"), ("B", "Y")]), reward="Y", arms=[do(A=0), do(A=1), do(B=0), do(B=1)])
+    bandit = bandit.recording(["A", "B"])
+    ones, n = np.array([1, 14, 18, 2]), np.array([16, 15, 19, 22])
+    rows = [{"A": a, "B": b, "Y": int(k < ones[2 * a + b])} for a, b in np.ndindex(2, 2) for k in range(n[2 * a + b])]
+    rows = [{v: int(x) for v, x in row.items()} for row in rows]
+    model = PooledBGLM(BGLM()).start(bandit).update(bandit.encode(do(), rows))
+    design = np.array([[1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]])
+
+    def loss(theta):
+        return -log_likelihood(ones, n, expit(design @ theta))
+
+    ratio = minimize(loss, np.zeros(3), method="BFGS", options={"gtol": 1e-6}).fun
+    ratio += (betaln(ones + 0.5, n - ones + 0.5) - betaln(0.5, 0.5)).sum()
+    for root in (n[2:].sum(), n[[1, 3]].sum()):
+        ratio -= kt_regret(float(root), float(n.sum()))
+    assert ratio > math.log(20)
+    assert model.refuted(math.exp(-ratio + 1e-5))
+    assert not model.refuted(math.exp(-ratio - 1e-5))
 
 
 def test_what_it_cannot_model_is_refused():
