@@ -84,8 +84,8 @@ class Layout:
     @cached_property
     def small(self) -> bool:
         """Whether the configurations are few enough to go through."""
-        free = np.where(self.forced < 0, self.cards, 1).astype(np.float64)
-        return bool(free.prod(axis=1).sum() <= MOST_CONFIGURATIONS)
+        free = np.log(np.where(self.forced < 0, self.cards, 1)).sum(axis=1)  # a product would overflow
+        return bool(np.logaddexp.reduce(free) <= math.log(MOST_CONFIGURATIONS) + 1e-9)
 
     def derivatives(self, tables: Floats, values: Floats) -> Derivatives:
         """Return expected rewards, probabilities of the rows and derivatives.

@@ -19,6 +19,7 @@ from pgcpe.complexity import (
     hard_arms,
     hardness,
     informed_characteristic_time,
+    quadratic_characteristic_time,
     least_delta,
     least_plays,
     observation_probabilities,
@@ -233,6 +234,15 @@ def test_the_informed_characteristic_time(q, time):
     assert informed_characteristic_time(instance.network, instance.bandit) == pytest.approx(time, rel=0.005)
     without = characteristic_time(expected_rewards(instance.network, instance.bandit, progress=False))
     assert informed_characteristic_time(instance.network, instance.bandit) < without
+
+
+def test_the_quadratic_characteristic_time_of_two_arms():
+    """Of one cause set in two ways the best shares are as the standard deviations: T = 2 (s_0 + s_1)^2 / gap^2."""
+    instance = parallel([0.5], [0.2], 0.4)
+    bandit = CausalBandit(instance.network, reward="Y", arms=[do(X1=0), do(X1=1)], playable=[do(X1=0), do(X1=1)])
+    deviations = math.sqrt(0.4 * 0.6) + math.sqrt(0.6 * 0.4)
+    time = quadratic_characteristic_time(instance.network, bandit)
+    assert time == pytest.approx(2.0 * deviations**2 / 0.2**2, rel=1e-6)
 
 
 def test_no_allocation_beats_the_informed_characteristic_time():

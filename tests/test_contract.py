@@ -68,6 +68,9 @@ POLICIES = {
     ),
     "PooledCCPE": PooledCCPE,
     "PooledCCPE refresh": lambda bandit, **o: PooledCCPE(bandit, refresh=50, **o),
+    "PooledCCPE progress": lambda bandit, **o: PooledCCPE(bandit, sampling="progress", refresh=50, **o),
+    "PooledCCPE asymptotic": lambda bandit, **o: PooledCCPE(bandit, guarantee="asymptotic", refresh=50, **o),
+    "PooledCCPE BGLM": lambda bandit, **o: PooledCCPE(bandit, model=BGLM(), refresh=50, **o),
     "TopTwo": TopTwo,
     "KL-LUCB": KLLUCB,
     "lil'UCB paper": lambda bandit, epsilon=0, **o: LilUCB(bandit, **o),
@@ -304,7 +307,15 @@ def test_a_run_stops_and_is_right(name, make, bandit):
     assert policy.stopped
     assert truth.max() - truth[result.recommendation] <= 0.3
     assert result.certified == (result.certificate == "exact")
-    assert result.certificate == (None if "budget" in name else "heuristic" if "paper" in name else "exact")
+    assert result.certificate == (
+        None
+        if "budget" in name
+        else "heuristic"
+        if "paper" in name
+        else "asymptotic"
+        if "asymptotic" in name
+        else "exact"
+    )
     assert "budget" not in name or (result.n_plays <= 400 and policy.ask() == [])
     assert result.table.action[0] == result.recommendation == policy.recommendation
     assert len(result.table) == len(bandit.arms)

@@ -31,6 +31,9 @@ DIRECT, TREES, PAIRS = 0.15, 0.45, 0.4
 """The shares of delta: direct intervals, those of the trees, pairwise statistics of direct plays."""
 
 
+COEFFICIENTS = 0.8
+"""The share of the set of a BGLM's coefficients; the rest is that of giving up a model that is right."""
+
 GAP, SHOWN = 0.01, 3
 """The gap, and how many arms, that are named where a budget ended the run."""
 
@@ -67,7 +70,7 @@ class PooledCCPE(Policy):
         ``"cycle"``: ``do()``, the leader and an open challenger in turn, as the paper. ``"progress"``: the action that
         adds most to what tells the leader from all others, for its cost. ``"index"``: that which adds most to what
         tells it from the one with the highest index, for a good recommendation after few plays. None: ``"cycle"`` for
-        the exact guarantee at equal costs, else ``"progress"``.
+        the exact guarantee, which rests on direct plays more than estimates do, else ``"progress"``.
     trust_graph
         False: direct plays alone certify, and the graph only helps to choose what to play.
     fallback
@@ -125,13 +128,12 @@ class PooledCCPE(Policy):
         if isinstance(model, BGLM):
             models.append(PooledBGLM(model))
             if trust_graph:
-                rules["numerical"] = LikelihoodRatioSet(delta, rules["exact"])
+                rules["numerical"] = LikelihoodRatioSet(COEFFICIENTS * delta, rules["exact"])
         elif (tables := _tables(bandit, model)) is not None:
             models.append(tables)
         self._rules = rules
         if sampling is None:
-            equal = len(set(bandit.costs.values())) == 1
-            sampling = "cycle" if guarantee == "exact" and equal else "progress"
+            sampling = "cycle" if guarantee == "exact" else "progress"
         super().__init__(
             bandit,
             direct=EmpiricalMeans(),
@@ -159,7 +161,7 @@ class PooledCCPE(Policy):
             for model in cast(list[PairwiseEstimator], self._models):
                 model.distrusted_ = np.ones_like(self._conflicts) if suspect else self._conflicts.copy()
         bglm = self._models[-1]
-        if isinstance(bglm, PooledBGLM) and bglm.refuted(self.delta):
+        if isinstance(bglm, PooledBGLM) and bglm.refuted((1.0 - COEFFICIENTS) * self.delta):
             self._models.pop()
             if (tables := _tables(self.bandit, None)) is not None:
                 tables.start(self.bandit).update(self._told.samples())
