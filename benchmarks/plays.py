@@ -19,15 +19,18 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from pgcpe import (
+    BGLM,
     CCPE,
     LUCB,
     AdmissibleSequence,
     CausalBandit,
     EmpiricalMeans,
+    PooledCCPE,
     SimulatedEnvironment,
     interventions,
     load_network,
 )
+from pgcpe.paper import experiment_2
 
 POLICIES: dict[str, Callable[[CausalBandit], Any]] = {
     "LUCB exact (kt)": lambda bandit: LUCB(bandit, epsilon=0.0),
@@ -36,10 +39,26 @@ POLICIES: dict[str, Callable[[CausalBandit], Any]] = {
         bandit, epsilon=0.0, estimator=AdmissibleSequence("paper"), direct=EmpiricalMeans("paper")
     ),
     "CCPE exact (lr, kt)": lambda bandit: CCPE(bandit, epsilon=0.0),
+    "PooledCCPE exact": lambda bandit: PooledCCPE(bandit, epsilon=0.0),
 }
+
+POOLED: dict[str, Callable[[CausalBandit], Any]] = {
+    "PooledCCPE exact": lambda bandit: PooledCCPE(bandit, epsilon=0.0),
+    "PooledCCPE asymptotic": lambda bandit: PooledCCPE(bandit, epsilon=0.0, guarantee="asymptotic"),
+    "PooledCCPE asymptotic alone": lambda bandit: PooledCCPE(
+        bandit, epsilon=0.0, guarantee="asymptotic", refresh=10**9
+    ),
+    "PooledCCPE numerical (BGLM)": lambda bandit: PooledCCPE(
+        bandit, epsilon=0.0, guarantee="numerical", model=BGLM("logit"), refresh=10**9
+    ),
+}
+"""On Experiment 2, to the stop or so many plays; "alone": without the intervals of the other rule."""
 
 
 def question(name: str, reward: str, good: str) -> tuple[Any, CausalBandit]:
+    if name == "Experiment 2":
+        made = experiment_2(0)
+        return made.network, made.bandit
     network = load_network(name)
     values = {state: float(state == good) for state in network.get_cpds(reward).state_names[reward]}
     arms = interventions(network, reward=reward, max_size=2)
@@ -72,13 +91,17 @@ def microseconds(work: Callable[[], int]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plays", type=int, default=6000)
+    parser.add_argument("--pooled", action="store_true", help="the ways of PooledCCPE, on Experiment 2 and on alarm")
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
     rows = []
-    for name, reward, good in [("asia", "dysp", "no"), ("alarm", "BP", "NORMAL")]:
+    asia, alarm, second = ("asia", "dysp", "no"), ("alarm", "BP", "NORMAL"), ("Experiment 2", "Y", "1")
+    only_exact = {"PooledCCPE exact": POOLED["PooledCCPE exact"]}
+    work = [(second, POOLED), (alarm, only_exact)] if arguments.pooled else [(asia, POLICIES), (alarm, POLICIES)]
+    for (name, reward, good), policies in work:
         network, bandit = question(name, reward, good)
-        for label, make in POLICIES.items():
+        for label, make in policies.items():
 
             def run(make: Callable[[CausalBandit], Any] = make, network: Any = network, bandit: Any = bandit) -> int:
                 result = make(bandit).run(SimulatedEnvironment(network, seed=0), arguments.plays, progress=False)

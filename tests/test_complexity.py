@@ -19,12 +19,12 @@ from pgcpe.complexity import (
     hard_arms,
     hardness,
     informed_characteristic_time,
-    quadratic_characteristic_time,
     least_delta,
     least_plays,
     observation_probabilities,
     observation_threshold,
     parallel_lower_bound,
+    quadratic_characteristic_time,
 )
 from pgcpe.complexity.characteristic import _informations, _parents_of_reward
 from pgcpe.complexity.hardness import log_bar

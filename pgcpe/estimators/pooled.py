@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, Self
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +92,7 @@ class PooledTrees(PairwiseEstimator):
         self._current: Intervals | None = None
         self._delta = math.nan
         self._now: _Standing | None = None
+        self._passed: tuple[Floats, Floats, Floats] | None = None
         return self
 
     def update(self, samples: Samples) -> Self:
@@ -107,7 +109,7 @@ class PooledTrees(PairwiseEstimator):
                 self._snapshots = [self._snapshots[0], *self._snapshots[1:][1 - KEPT :], fresh]
                 self._next_snapshot *= GROWTH
         self._rounds.append(samples)
-        self._now = None
+        self._now = self._passed = None
         return self
 
     def _count(self, samples: Samples) -> None:
@@ -166,7 +168,7 @@ class PooledTrees(PairwiseEstimator):
     def differences(self, leader: int) -> tuple[Floats, Floats]:
         """Return how far each arm's estimate is below the leader's, and the variance, shared rounds counted as such."""
         standing = self._standing()
-        moved = standing.influence
+        moved = self._influence(standing)
         extra = np.maximum(standing.variance - (moved**2).sum(axis=0), 0.0)  # what the smoothing adds
         variance = ((moved[:, [leader]] - moved) ** 2).sum(axis=0) + extra + extra[leader]
         variance[leader] = 0.0
@@ -183,7 +185,7 @@ class PooledTrees(PairwiseEstimator):
         of_arm[leader] = weights.sum() - weights[leader]
         out = np.zeros(len(bandit.playable))
         shares = (self._passive + 0.5) / (self._passive.sum(axis=1, keepdims=True) + 1.0)
-        progress(*self._settings, shares, *self._forest[:5], standing.falls, of_arm, standing.tree, out)
+        progress(*self._settings, shares, *self._forest[:5], self._passes()[2], of_arm, standing.tree, out)
         n, x = self._direct
         mean = (x + 0.5) / (n + 1.0)
         for b, action in enumerate(bandit.playable):
@@ -219,39 +221,48 @@ class PooledTrees(PairwiseEstimator):
         """Return the estimates, worked out once for what was told."""
         started(self)
         if self._now is None or (self._now.distrusted != self.distrusted_).any():
-            self._now = self._work_out()
+            n, x = self._direct
+            value = (x + 0.5) / (n + 1.0)
+            variance = value * (1.0 - value) / np.maximum(n, 0.5)
+            by_tree, its_variance = self.smoothed()
+            tree = self.served_ & ~self.distrusted_ & (its_variance < variance)
+            value[tree], variance[tree] = by_tree[tree], its_variance[tree]
+            self._now = _Standing(value, variance, tree, self.distrusted_.copy())
         return self._now
 
-    def _work_out(self) -> _Standing:
-        n, x = self._direct
-        value = (x + 0.5) / (n + 1.0)
-        variance = value * (1.0 - value) / np.maximum(n, 0.5)
-        by_tree, its_variance = self.smoothed()
-        tree = self.served_ & ~self.distrusted_ & (its_variance < variance)
-        value[tree], variance[tree] = by_tree[tree], its_variance[tree]
-        nodes = int(self._forest.node_start[-1])
-        reach, below, falls = np.zeros(nodes), np.zeros(nodes), np.zeros(len(self._forest.levels))
-        passes(*self._forest, *self._counts, reach, below, falls)
-        rounds = self._rounds.samples()
-        moved = np.zeros((len(rounds), len(value)))
-        rewards = self.bandit_.reward_array
-        influence(
-            rounds.codes, rounds.which, self._admitted(rounds.actions), rewards, *self._forest, *self._counts,
-            reach, below, tree, moved,
-        )  # fmt: skip
-        arm = np.array([self.bandit_.index(a) for a in rounds.actions], dtype=np.int64)[rounds.which]
-        own = np.flatnonzero((arm >= 0) & ~tree[arm])
-        i = arm[own]
-        moved[own, i] = (rewards[rounds.codes[own, -1]] - value[i]) / np.sqrt((n[i] + 1.0) * n[i])
-        return _Standing(value, variance, tree, moved, falls, self.distrusted_.copy())
+    def _passes(self) -> tuple[Floats, Floats, Floats]:
+        """Return the probability of every node, the value below it, and for every level what one more round cuts."""
+        if self._passed is None:
+            nodes = int(self._forest.node_start[-1])
+            self._passed = np.zeros(nodes), np.zeros(nodes), np.zeros(len(self._forest.levels))
+            passes(*self._forest, *self._counts, *self._passed)
+        return self._passed
+
+    def _influence(self, standing: _Standing) -> Floats:
+        """Return what each round moved the estimate of each arm, an array of shape (rounds, arms)."""
+        if standing.influence is None:
+            n, _ = self._direct
+            rounds, rewards = self._rounds.samples(), self.bandit_.reward_array
+            moved = np.zeros((len(rounds), len(n)))
+            reach, below, _ = self._passes()
+            influence(
+                rounds.codes, rounds.which, self._admitted(rounds.actions), rewards, *self._forest, *self._counts,
+                reach, below, standing.tree, moved,
+            )  # fmt: skip
+            arm = np.array([self.bandit_.index(a) for a in rounds.actions], dtype=np.int64)[rounds.which]
+            own = np.flatnonzero((arm >= 0) & ~standing.tree[arm])
+            i = arm[own]
+            moved[own, i] = (rewards[rounds.codes[own, -1]] - standing.value[i]) / np.sqrt((n[i] + 1.0) * n[i])
+            standing.influence = moved
+        return standing.influence
 
 
-class _Standing(NamedTuple):
+@dataclass
+class _Standing:
     """What is estimated by now: of every arm value and variance, by its tree or not; the influence of each round."""
 
     value: Floats
     variance: Floats
     tree: NDArray[np.bool_]
-    influence: Floats
-    falls: Floats
     distrusted: NDArray[np.bool_]
+    influence: Floats | None = None

@@ -271,6 +271,8 @@ class LikelihoodRatioSet:
 class Reported:
     """Stop by one of several rules, and keep at how many plays each of them would first have stopped.
 
+    The others are looked at when the plays have grown by a hundredth.
+
     Parameters
     ----------
     rules
@@ -287,14 +289,21 @@ class Reported:
     def __init__(self, rules: Mapping[str, StoppingRule], decides: str) -> None:
         self.rules, self._decides = dict(rules), decides
         self.stops: dict[str, int | None] = dict.fromkeys(rules)
+        self._looked = 0.0
 
     def check(self, state: PolicyState) -> Verdict:
         """Return what the deciding rule says."""
-        verdicts = {name: rule.check(state) for name, rule in self.rules.items()}
-        for name, verdict in verdicts.items():
-            if verdict.stop and self.stops[name] is None:
-                self.stops[name] = state.n_plays
-        return verdicts[self._decides]
+        look = state.n_plays >= AGAIN * self._looked
+        if look:
+            self._looked = state.n_plays
+        decisive = NOT_YET
+        for name, rule in self.rules.items():
+            if name == self._decides or (look and self.stops[name] is None):
+                verdict = rule.check(state)
+                if verdict.stop and self.stops[name] is None:
+                    self.stops[name] = state.n_plays
+                decisive = verdict if name == self._decides else decisive
+        return decisive
 
 
 def no_better(state: PolicyState) -> str:
