@@ -25,7 +25,8 @@ from pgcpe.policies.stopping import LikelihoodRatioSet, PairwiseAsymptotic, Repo
 
 __all__ = ["PooledCCPE"]
 
-GUARANTEES = ("exact", "numerical", "asymptotic")
+DEFAULT = {"exact": "cycle", "numerical": "progress", "asymptotic": "progress"}
+"""The guarantees, and what is played for each unless one says otherwise."""
 
 DIRECT, TREES, PAIRS = 0.15, 0.45, 0.4
 """The shares of delta: direct intervals, those of the trees, pairwise statistics of direct plays."""
@@ -106,18 +107,7 @@ class PooledCCPE(Policy):
         seed: Seed = 0,
     ) -> None:
         n_arms_of(bandit)
-        _one_of("guarantee", guarantee, GUARANTEES)
-        if not isinstance(model, BGLM):
-            _one_of("model", model, ("tables", "trees", None))
-            if guarantee == "numerical":
-                raise ValueError("guarantee='numerical' is that of a BGLM: assert one, as in model=BGLM('logit')")
-        _one_of("sampling", sampling, ("cycle", "progress", "index", None))
-        if not trust_graph and guarantee != "exact":
-            raise ValueError("trust_graph=False certifies from direct plays, which is exact: leave guarantee='exact'")
-        if not trust_graph and any(len(same) > 1 for same in bandit.merged.values()):
-            raise ValueError(
-                "trust_graph=False cannot use that the graph makes arms equal: make the bandit with merge_equal=False"
-            )
+        _check_options(bandit, guarantee, model, sampling, trust_graph)
         probability("delta", delta)
         self.guarantee, self._trusts, self._fallback = guarantee, trust_graph, fallback
         shares = (DIRECT, TREES, PAIRS) if trust_graph else (DIRECT, 0.0, TREES + PAIRS)
@@ -132,20 +122,17 @@ class PooledCCPE(Policy):
         elif (tables := _tables(bandit, model)) is not None:
             models.append(tables)
         self._rules = rules
-        if sampling is None:
-            sampling = "cycle" if guarantee == "exact" else "progress"
         super().__init__(
             bandit,
             direct=EmpiricalMeans(),
             models=models,
-            sampling=_rule(sampling, rules[guarantee], trust_graph),
+            sampling=_rule(sampling or DEFAULT[guarantee], rules[guarantee], trust_graph),
             stopping=Reported(rules, guarantee),
             epsilon=epsilon,
             delta=delta,
             seed=seed,
             shares=(*shares[:2], *[0.0] * (len(models) - 1)),
         )
-
         known = np.any([model.served_ for model in self.state.pairwise], axis=0) & trust_graph
         if barred := [
             str(arm) for arm, some in zip(bandit.arms, known, strict=True) if not some and arm not in bandit.costs
@@ -167,6 +154,7 @@ class PooledCCPE(Policy):
                 tables.start(self.bandit).update(self._told.samples())
                 tables.distrusted_ = bglm.distrusted_
                 self._models.append(tables)
+            self._shares = self._shares[: 1 + len(self._models)]
             instead = "the trees" if tables is None else "tables"
             warnings.warn(
                 f"the plays contradict the {bglm.model.link} link: the BGLM is given up for {instead}", stacklevel=4
@@ -236,6 +224,24 @@ def _rule(sampling: str, stopping: Opening, observe: bool) -> SamplingRule:
     if sampling == "cycle":
         return ObserveLeaderAndOpen(stopping, observe=observe)
     return GreatestProgress(stopping) if sampling == "progress" else HighestChallenger()
+
+
+def _check_options(
+    bandit: CausalBandit, guarantee: str, model: str | BGLM | None, sampling: str | None, trust_graph: bool
+) -> None:
+    """Check what the options must be, each by itself and together."""
+    _one_of("guarantee", guarantee, tuple(DEFAULT))
+    if not isinstance(model, BGLM):
+        _one_of("model", model, ("tables", "trees", None))
+        if guarantee == "numerical":
+            raise ValueError("guarantee='numerical' is that of a BGLM: assert one, as in model=BGLM('logit')")
+    _one_of("sampling", sampling, ("cycle", "progress", "index", None))
+    if not trust_graph and guarantee != "exact":
+        raise ValueError("trust_graph=False certifies from direct plays, which is exact: leave guarantee='exact'")
+    if not trust_graph and any(len(same) > 1 for same in bandit.merged.values()):
+        raise ValueError(
+            "trust_graph=False cannot use that the graph makes arms equal: make the bandit with merge_equal=False"
+        )
 
 
 def _one_of(name: str, value: str | None, known: tuple[str | None, ...]) -> None:
