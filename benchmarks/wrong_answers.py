@@ -7,7 +7,7 @@ ties, and two hundred networks whose learner lacks one of the edges or hidden ca
 plays (20,000 of a near tie, 3,000 with a wrong graph), and counts as wrong when it stopped with an arm that is worse
 than the best by more than epsilon. The hostile sampler knows the truth and always plays the row whose estimate is least
 in favour of a wrong answer, no row more than eight times as often as another; both arms are the same there, nominal
-error .05 at epsilon 0, plays up to 2,000.
+error .05 at epsilon 0, plays up to 1,000.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ STUDIES: dict[str, tuple[int, int, dict[str, Callable[..., PooledCCPE]]]] = {
 }
 """For each study the networks, the plays and the policies."""
 
-HOSTILE_ROWS, HOSTILE_RUNS, HOSTILE_PLAYS, HOSTILE_DELTA = (4, 8, 16), 300, 2000, 0.05
+HOSTILE_ROWS, HOSTILE_RUNS, HOSTILE_PLAYS, HOSTILE_DELTA = (4, 8, 16), 200, 1000, 0.05
 
 
 def posed(study: str, seed: int, *, merge: bool = True) -> tuple[DiscreteBayesianNetwork, CausalBandit]:

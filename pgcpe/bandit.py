@@ -47,8 +47,8 @@ class CausalBandit:
     playable
         The actions that may be played; by default the arms and ``do()``.
     costs
-        The cost of one play of an action, positive, 1 for those not named. Results report the total; the policies of
-        this version count plays.
+        The cost of one play of an action, positive, 1 for those not named. Results report the total; `PooledCCPE`
+        weighs what a play adds by it, the other policies count plays.
     states
         The states of the variables of a bare graph, 0 and 1 for those not named.
     reward_values
@@ -68,6 +68,8 @@ class CausalBandit:
         For each arm, all listed arms of its class, itself first.
     canonical : tuple of Action
         For each arm the smallest action of equal effect. It serves identification only.
+    merges : bool
+        Whether actions of provably equal effect are taken for one.
     playable : tuple of Action
     costs : dict of Action to float
 
@@ -128,7 +130,7 @@ class CausalBandit:
         self.arms = tuple(members[0] for members in classes.values())
         self.merged = {members[0]: tuple(members) for members in classes.values()}
         self.canonical = tuple(self.canonical_of(arm) for arm in self.arms)
-        self._merge_equal = merge_equal
+        self.merges = merge_equal
         self._index = {key: i for i, key in enumerate(classes)}
         self.playable = tuple(
             dict.fromkeys([NULL, *self.arms] if playable is None else [self.action(a) for a in playable])
@@ -186,7 +188,7 @@ class CausalBandit:
     def index(self, action: Action) -> int:
         """Return the index of the arm whose expected reward is provably that of the action, or -1."""
         if action not in self._arm:
-            self._arm[action] = self._index.get(self.canonical_of(action) if self._merge_equal else action, -1)
+            self._arm[action] = self._index.get(self.canonical_of(action) if self.merges else action, -1)
         return self._arm[action]
 
     # ----------------------------------------------------------------------------------------------- identification

@@ -37,6 +37,10 @@ def snapshot_share(j: int) -> float:
     return 0.15 if j <= 5 else 0.1 / ((j - 5) * (j - 4))
 
 
+SELDOM = 5
+"""Of a cell with fewer plays the smoothing may be far off: what it may be off by counts as an error of the estimate."""
+
+
 class Estimate(NamedTuple):
     """An estimate and its standard error."""
 
@@ -185,7 +189,8 @@ class EmpiricalMeans(Estimator):
 class PairwiseEstimator(Estimator):
     """An estimator that compares arms in pairs, and can say what a play would add.
 
-    Its variances are asymptotic (delta method), and of smoothed estimates, so that they are never 0 by chance.
+    Its variances are asymptotic (delta method), and of smoothed estimates, so that frequencies of 0 and 1 do not make
+    them 0; what cells of fewer than five plays may be off by is added. They say nothing before some dozen plays.
 
     Attributes
     ----------

@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
+from pgcpe.estimators.base import SELDOM
 from pgcpe.estimators.contingency import MOST_CELLS
 from pgcpe.trees import interval_since, smoothed_value
 
@@ -180,17 +181,39 @@ def intersect_intervals(  # type: ignore[no-untyped-def]
 def smoothed_values(  # type: ignore[no-untyped-def]
     level_start, levels, before, treated_start, treated, node_start, leaf_start, into, n, x
 ):
-    value, variance = np.full(len(level_start) - 1, 0.5), np.full(len(level_start) - 1, np.inf)
-    for i in range(len(level_start) - 1):
+    """Return of every arm with a tree the smoothed value, its variance, and what cells seldom seen may be off by."""
+    arms = len(level_start) - 1
+    value, variance, off = np.full(arms, 0.5), np.full(arms, np.inf), np.zeros(arms)
+    for i in range(arms):
         if node_start[i] < node_start[i + 1]:
             arity = levels[level_start[i] : level_start[i + 1] - 1, 1].copy()
-            value[i], variance[i] = smoothed_value(
-                arity,
-                into[node_start[i] : node_start[i + 1]],
-                n[leaf_start[i] : leaf_start[i + 1]],
-                x[leaf_start[i] : leaf_start[i + 1]],
-            )
-    return value, variance
+            nodes, leaves = slice(node_start[i], node_start[i + 1]), slice(leaf_start[i], leaf_start[i + 1])
+            value[i], variance[i] = smoothed_value(arity, into[nodes], n[leaves], x[leaves])
+            off[i] = _may_be_off(arity, into[nodes], n[leaves])
+    return value, variance, off
+
+
+@njit(cache=True)
+def _may_be_off(arity, into, n):  # type: ignore[no-untyped-def]
+    """Return how far a tree's value may be off: half of the share that smoothing has in cells of few plays."""
+    reach = np.ones(len(into))
+    node, width, child, off = 0, 1, 1, 0.0
+    for d in range(len(arity)):
+        m = arity[d]
+        for j in range(width):
+            total = 0.0
+            for c in range(child + j * m, child + (j + 1) * m):
+                total += into[c]
+            for c in range(child + j * m, child + (j + 1) * m):
+                reach[c] = reach[node + j] * (into[c] + 0.5) / (total + 0.5 * m)
+            if total < SELDOM:
+                off += reach[node + j] * 0.25 * m / (total + 0.5 * m)
+        node, width = child, width * m
+        child = node + width
+    for j in range(width):
+        if n[j] < SELDOM:
+            off += reach[node + j] * 0.5 / (n[j] + 1.0)
+    return off
 
 
 @njit(cache=True)

@@ -85,7 +85,8 @@ class PooledTrees(PairwiseEstimator):
         self._snapshots = [(0, self._forest.counters())]
         self._next_snapshot, self._plays = FIRST_SNAPSHOT, 0
         self._depth_of: dict[frozenset[str], NDArray[np.int64]] = {}
-        self._refresh, self._due = checked_refresh(self.refresh), self._forest.counters()
+        self._refresh = checked_refresh(self.refresh)
+        self._due = self._forest.counters(), self._snapshots
         self._rounds = SamplesBuffer(bandit.coding)
         self._passive = np.zeros((len(bandit.coding.variables), max(map(len, bandit.coding.states))))
         self._settings = bandit.forced_codes(bandit.playable), self._admitted(bandit.playable)
@@ -103,7 +104,7 @@ class PooledTrees(PairwiseEstimator):
             until = min(at for at in (end, due, self._next_snapshot) if at > self._plays)
             self._count(samples.rows(slice(self._plays - start, until - start)))
             if until == due:
-                self._due, self._current = tuple(c.copy() for c in self._counts), None
+                self._due, self._current = (tuple(c.copy() for c in self._counts), self._snapshots), None
             if until == self._next_snapshot:
                 fresh = self._snapshots[-1][0] + 1, tuple(c.copy() for c in self._counts)
                 self._snapshots = [self._snapshots[0], *self._snapshots[1:][1 - KEPT :], fresh]
@@ -147,9 +148,10 @@ class PooledTrees(PairwiseEstimator):
             self._delta = probability("delta", delta)
             alpha = delta / max(int(self.served_.sum()), 1)
             lower, upper = np.zeros(len(self.served_)), np.ones(len(self.served_))
-            for j, before in self._snapshots:
+            counts, snapshots = self._due
+            for j, before in snapshots:
                 nats = -math.log(alpha * snapshot_share(j))
-                intersect_intervals(*self._forest, *self._due, *before, nats, lower, upper)
+                intersect_intervals(*self._forest, *counts, *before, nats, lower, upper)
             self._current = Intervals(lower, upper)
         return self._current
 
@@ -158,7 +160,8 @@ class PooledTrees(PairwiseEstimator):
     def smoothed(self) -> tuple[Floats, Floats]:
         """Return the trees' estimates from smoothed frequencies and their variances; 1/2 and infinity without one."""
         started(self)
-        return smoothed_values(*self._forest, *self._counts)  # type: ignore[no-any-return]
+        value, variance, off = smoothed_values(*self._forest, *self._counts)
+        return value, variance + off**2
 
     def estimates(self) -> tuple[Floats, Floats]:
         """Return the estimate of every arm and its variance, by its tree or its own plays."""
@@ -201,7 +204,8 @@ class PooledTrees(PairwiseEstimator):
     def _without_own(self) -> tuple[Floats, Floats]:
         """Return the trees' estimates and variances without the arms' own plays."""
         others = tuple(np.maximum(c - own, 0.0) for c, own in zip(self._counts, self._own, strict=True))
-        return smoothed_values(*self._forest, *others)  # type: ignore[no-any-return]
+        value, variance, off = smoothed_values(*self._forest, *others)
+        return value, variance + off**2
 
     def contradictions(self, delta: float) -> NDArray[np.bool_]:
         """Return which arms' own plays and all other plays contradict each other.

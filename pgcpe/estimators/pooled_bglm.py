@@ -312,12 +312,11 @@ class _Region:
             found = pair.derivatives(p, self._values)
             return float(found.mean[0] - found.mean[1]), self._gradient(found.slope[0] - found.slope[1], slope)
 
+        aside = np.random.default_rng(0).standard_normal((STARTS, self._by_u.shape[1]))
         toward = -objective(np.zeros(self._by_u.shape[1]))[1]
-        size = float(np.linalg.norm(toward))
-        if size == 0.0:
-            return 0.0  # the two never differ
-        toward = toward / size
-        aside = np.random.default_rng(0).standard_normal((STARTS, len(toward)))
+        if not toward.any():  # a saddle, where an effect is the product of two that are not known yet
+            toward = aside[0].copy()
+        toward = toward / np.linalg.norm(toward)
         best = -math.inf
         for k in range(STARTS):
             first = (0.9 - 0.3 * k) * self._radius * toward + (k > 0) * aside[k] * self._radius / len(toward)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pgcpe.bandit import CausalBandit
 from pgcpe.contraction import Contraction
 from pgcpe.derivatives import Derivatives, Layout
-from pgcpe.estimators.base import PairwiseEstimator, started
+from pgcpe.estimators.base import SELDOM, PairwiseEstimator, started
 from pgcpe.estimators.contingency import MOST_CELLS
 from pgcpe.identification import without_noise
 from pgcpe.networks import latents_of
@@ -123,14 +123,14 @@ class TableModel(PairwiseEstimator):
     def estimates(self) -> tuple[Floats, Floats]:
         """Return the estimate of every arm and its variance."""
         _, _, found = self._derivatives()
-        variance = self._spread(-1).sum(axis=1)
+        variance = self._variance(-1)
         return found.mean[: len(variance)].copy(), np.where(self.distrusted_, np.inf, variance)
 
     def differences(self, leader: int) -> tuple[Floats, Floats]:
         """Return how far each arm's estimate is below the leader's, and the variance; rows in common count as such."""
         _, _, found = self._derivatives()
         mean = found.mean[: len(self.forced_)]
-        variance = self._spread(leader).sum(axis=1)
+        variance = self._variance(leader)
         return mean[leader] - mean, np.where(self.distrusted_ | self.distrusted_[leader], np.inf, variance)
 
     def gain(self, leader: int, weights: Floats) -> Floats:
@@ -138,6 +138,15 @@ class TableModel(PairwiseEstimator):
         _, n, found = self._derivatives()
         of_row = weights @ self._spread(leader) / np.maximum(n, 0.5)
         return np.asarray(found.reach[self._tables.playable] @ of_row)
+
+    def _variance(self, leader: int) -> Floats:
+        """Return the variance of each arm's difference from the leader, and the square of what it may be off by."""
+        found = self._derivatives()[2]
+        slopes = found.slope[: len(self.forced_)]
+        reference = np.zeros_like(slopes[0]) if leader < 0 else slopes[leader]
+        n = self._derivatives()[1]
+        off = may_be_off(slopes, reference, n, self._tables.layout.width)
+        return np.asarray(self._spread(leader).sum(axis=1) + off**2)
 
     def _spread(self, leader: int) -> Floats:
         """Return what each row contributes to the variance of each arm's difference from the leader; -1 for none."""
@@ -239,6 +248,28 @@ def _shares(counts: Floats) -> Floats:
     """Return each row divided by its sum; equal shares where that is 0."""
     total = counts.sum(axis=-1, keepdims=True)
     return np.where(total > 0, counts / np.where(total > 0, total, 1.0), 1.0 / counts.shape[-1])
+
+
+@njit(cache=True)
+def may_be_off(slopes, reference, n, width):  # type: ignore[no-untyped-def]
+    """Return how far each arm's difference may be off because of rows that were seldom seen.
+
+    Smoothing moves a row by the share (m/2) / (n + m/2) towards equal shares, and its true one may be anywhere.
+    """
+    out = np.zeros(len(slopes))
+    entry = 0
+    for row in range(len(width)):
+        m = width[row]
+        if n[row] < SELDOM:
+            share = 0.5 * m / (n[row] + 0.5 * m)
+            for i in range(len(slopes)):
+                low = high = reference[entry] - slopes[i, entry]
+                for e in range(entry + 1, entry + m):
+                    d = reference[e] - slopes[i, e]
+                    low, high = min(low, d), max(high, d)
+                out[i] += share * 0.5 * (high - low)
+        entry += m
+    return out
 
 
 @njit(cache=True)

@@ -201,7 +201,7 @@ class Policy:
         plays, own = self._direct.plays_.copy(), self._sampling.estimates(self._direct, self._models)
         estimates, index = self._direct.ranking(merged, self._shares[0]) if own is None else (own, own)
         if own is not None and self._sampling.optimistic:
-            index = merged.upper
+            estimates, index = np.clip(own, merged.lower, merged.upper), merged.upper
         eligible = self._sampling.eligible()
         allowed = self._all if eligible is None else eligible
         leader, challenger = _candidates(estimates, index, plays, self._rank, allowed)
@@ -262,7 +262,7 @@ class Policy:
 
     @property
     def conflicts(self) -> tuple[Action, ...]:
-        """The arms whose direct and observational intervals had nothing in common: evidence against the graph."""
+        """The arms whose own plays and all others contradict each other: evidence against the graph."""
         return tuple(self.bandit.arms[i] for i in np.flatnonzero(self._conflicts))
 
     @property
@@ -340,7 +340,7 @@ class Policy:
                 if time.monotonic() - refreshed > 0.2:
                     refreshed = time.monotonic()
                     bar.set_postfix_str(self._in_words(), refresh=False)
-        return self.result(f"the budget of {budget} plays is spent: {self._left_open()}")
+        return self.result("" if self.stopped else f"the budget of {budget} plays is spent: {self._left_open()}")
 
     def _left_open(self) -> str:
         """Return in words what is missing when the budget is spent."""

@@ -32,8 +32,9 @@ DIRECT, TREES, PAIRS = 0.15, 0.45, 0.4
 """The shares of delta: direct intervals, those of the trees, pairwise statistics of direct plays."""
 
 
-COEFFICIENTS = 0.8
-"""The share of the set of a BGLM's coefficients; the rest is that of giving up a model that is right."""
+COEFFICIENTS, GIVEN_UP, IN_PLACE = 0.5, 0.1, 0.4
+"""For the numerical guarantee the shares of the set of coefficients, of giving up a link that is right, and of the
+exact rule that is in place of the set once the link was given up or direct plays contradict the graph."""
 
 GAP, SHOWN = 0.01, 3
 """The gap, and how many arms, that are named where a budget ended the run."""
@@ -55,7 +56,8 @@ class PooledCCPE(Policy):
     far the earlier; what it claims holds in the limit of many plays. `stops` says when either would have stopped.
 
     Direct plays that contradict the graph (`conflicts`) take an arm's estimate away from it. The exact stop then goes
-    by direct plays alone and stays what it was; with two such arms no estimate uses the graph any more.
+    by direct plays alone and keeps its certificate, unless the graph had merged arms; with two such arms no estimate
+    uses the graph any more.
 
     Parameters
     ----------
@@ -110,8 +112,9 @@ class PooledCCPE(Policy):
         _check_options(bandit, guarantee, model, sampling, trust_graph)
         probability("delta", delta)
         self.guarantee, self._trusts, self._fallback = guarantee, trust_graph, fallback
-        shares = (DIRECT, TREES, PAIRS) if trust_graph else (DIRECT, 0.0, TREES + PAIRS)
-        rules: dict[str, Opening] = {"exact": SeparatedOrTold(shares[2] * delta, fallback=fallback)}
+        level = IN_PLACE if guarantee == "numerical" else 1.0
+        direct, trees, pairs = (level * s for s in ((DIRECT, TREES, PAIRS) if trust_graph else (DIRECT, 0.0, 0.85)))
+        rules: dict[str, Opening] = {"exact": SeparatedOrTold(pairs * delta, fallback=fallback)}
         if trust_graph:
             rules["asymptotic"] = PairwiseAsymptotic(delta)
         models: list[PairwiseEstimator] = [PooledTrees(refresh)]
@@ -127,13 +130,14 @@ class PooledCCPE(Policy):
             direct=EmpiricalMeans(),
             models=models,
             sampling=_rule(sampling or DEFAULT[guarantee], rules[guarantee], trust_graph),
-            stopping=Reported(rules, guarantee),
+            stopping=Reported(rules, guarantee, doubtful=not fallback),
             epsilon=epsilon,
             delta=delta,
             seed=seed,
-            shares=(*shares[:2], *[0.0] * (len(models) - 1)),
+            shares=(direct, trees, *[0.0] * (len(models) - 1)),
         )
-        known = np.any([model.served_ for model in self.state.pairwise], axis=0) & trust_graph
+        told_by = self.state.pairwise[: 1 if guarantee == "exact" else None]  # trees alone make exact intervals
+        known = np.any([model.served_ for model in told_by], axis=0) & trust_graph
         if barred := [
             str(arm) for arm, some in zip(bandit.arms, known, strict=True) if not some and arm not in bandit.costs
         ]:
@@ -148,7 +152,7 @@ class PooledCCPE(Policy):
             for model in cast(list[PairwiseEstimator], self._models):
                 model.distrusted_ = np.ones_like(self._conflicts) if suspect else self._conflicts.copy()
         bglm = self._models[-1]
-        if isinstance(bglm, PooledBGLM) and bglm.refuted((1.0 - COEFFICIENTS) * self.delta):
+        if isinstance(bglm, PooledBGLM) and bglm.refuted(GIVEN_UP * self.delta):
             self._models.pop()
             if (tables := _tables(self.bandit, None)) is not None:
                 tables.start(self.bandit).update(self._told.samples())
@@ -184,11 +188,11 @@ class PooledCCPE(Policy):
         left = left[np.lexsort((-state.intervals.upper[left], -state.estimates[left]))]
         shown = ", ".join(str(self.bandit.arms[i]) for i in left[:SHOWN])
         more = f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
-        plays = float(f"{rule.plays_to_tell(state, GAP):.2g}")
-        return (
-            f"{state.bandit.arms[state.leader]} could not be told from {shown}{more}; to tell a gap of {GAP:g} takes "
-            f"about {plays:,.0f} plays"
-        )
+        said = f"{state.bandit.arms[state.leader]} could not be told from {shown}{more}"
+        plays = rule.plays_to_tell(state, GAP)
+        if not 0.0 < plays < np.inf:  # no play tells of the difference
+            return said
+        return f"{said}; to tell a gap of {GAP:g} takes about {float(f'{plays:.2g}'):,.0f} plays"
 
     def _standing(self, merged: Intervals) -> PolicyState:
         """Return what is known; for the asymptotic guarantee with its own intervals to show."""
@@ -238,7 +242,7 @@ def _check_options(
     _one_of("sampling", sampling, ("cycle", "progress", "index", None))
     if not trust_graph and guarantee != "exact":
         raise ValueError("trust_graph=False certifies from direct plays, which is exact: leave guarantee='exact'")
-    if not trust_graph and any(len(same) > 1 for same in bandit.merged.values()):
+    if not trust_graph and bandit.merges:
         raise ValueError(
             "trust_graph=False cannot use that the graph makes arms equal: make the bandit with merge_equal=False"
         )

@@ -31,7 +31,7 @@ BATCH = 0.005
 """An action, or an iteration, is played at once for this share of the plays so far."""
 
 
-LEAST_VARIANCE = float(np.finfo(float).tiny)
+LEAST_VARIANCE = 1e-20
 """Arms whose difference has no more than this are the same to the estimators."""
 
 
@@ -90,8 +90,8 @@ class Informed(Surest):
     """What the rules that weigh plays by what they add have in common.
 
     Twenty observations come first, then two plays of every arm that no model knows of. One play in ten observes (where
-    ``do()`` may not be played, the arm of the fewest plays has its turn), so that everything that is estimated keeps a
-    share of the plays. An action is played for one play in two hundred at once.
+    ``do()`` may not be played, the playable actions in turn), so that everything that is estimated keeps a share of the
+    plays. An action is played for one play in two hundred at once.
     """
 
     def choose(self, state: PolicyState) -> list[Action]:
@@ -103,7 +103,7 @@ class Informed(Surest):
             return unknown
         times = max(1, int(BATCH * state.n_plays))
         if _observed_too_little(state):
-            return [NULL if NULL in playable else _seldom_played(state)] * times
+            return [NULL if NULL in playable else _in_turn(state)] * times
         told = state.differences
         worth = self.worth(state) if state.challenger >= 0 else np.zeros(len(state.plays))
         return [_most(state, [np.where(told.by == k, worth, 0.0) for k in range(len(state.pairwise))])] * times
@@ -186,10 +186,14 @@ def _hardly_known(state: PolicyState) -> list[Action]:
 def _observed_too_little(state: PolicyState) -> bool:
     if NULL in state.bandit.costs:
         return ROUNDS * state.n_observed < state.n_plays
-    return bool(ROUNDS * len(state.bandit.playable) * state.plays.min() < state.n_plays)
+    return _turn(state) % ROUNDS == 0
 
 
-def _seldom_played(state: PolicyState) -> Action:
-    order = np.lexsort((state.rank, state.plays))
-    arms = [state.bandit.arms[i] for i in order if state.bandit.arms[i] in state.bandit.costs]
-    return arms[0] if arms else state.bandit.playable[state.n_plays % len(state.bandit.playable)]
+def _in_turn(state: PolicyState) -> Action:
+    """Return the playable action whose turn it is where ``do()`` cannot be played."""
+    return state.bandit.playable[_turn(state) // ROUNDS % len(state.bandit.playable)]
+
+
+def _turn(state: PolicyState) -> int:
+    """Return the number of the batch, as far as the plays told show it."""
+    return state.n_plays // max(1, int(BATCH * state.n_plays))

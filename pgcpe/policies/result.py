@@ -42,7 +42,7 @@ class Result:
         One row an arm, the recommendation first, then by estimate: action, estimate (by which the policy ranks), lower,
         upper, n_plays, and, where there are any, conflict and the arms merged with it.
     conflicts
-        The arms whose direct and observational intervals had nothing in common.
+        The arms whose own plays and all others had nothing in common, by the intervals of either.
     epsilon, delta
         What was asked for.
     stopped

@@ -25,6 +25,12 @@ __all__ = [
 
 NOT_YET = Verdict(False)
 
+FEWEST = 100
+"""No asymptotic stop comes before so many plays."""
+
+ROUNDING = 1e-12
+"""Gaps of no more than this are none."""
+
 AGAIN = 1.01
 """A search that failed is made again when the plays have grown by this factor."""
 
@@ -105,15 +111,15 @@ class SeparatedOrTold:
 
     The intervals hold jointly but with the probability that the estimators were given, the pairwise statistics but with
     `delta`; on the event that all do, the arm returned is within epsilon of the best, whichever of the two decided for
-    which challenger. The pairwise statistics know no graph.
+    which challenger. The pairwise statistics know no graph, except that it merged arms.
 
     Parameters
     ----------
     delta
         The error probability of the pairwise statistics.
     fallback
-        What becomes of arms whose direct plays contradict the graph. True: from then on only direct plays, in pairs,
-        decide about any arm, and the stop keeps its certificate. False: the rule goes on, and its stop has none.
+        Whether only direct plays, in pairs, decide about any arm once direct plays of some contradict the graph. The
+        stop keeps its certificate then, unless the graph had merged arms.
     """
 
     def __init__(self, delta: float, *, fallback: bool = True) -> None:
@@ -156,8 +162,8 @@ class SeparatedOrTold:
         reason = no_better(state)
         reason += f": {by_intervals} are below it by their intervals" if by_intervals else ""
         reason += ("," if by_intervals else ":") + f" {by_pairs} are told from it by direct plays" if by_pairs else ""
-        if state.conflicts.any() and not self._fallback:
-            return Verdict(True, f"{reason}; but {in_doubt(state)}", None)
+        if state.conflicts.any() and any(len(same) > 1 for same in state.bandit.merged.values()):
+            return Verdict(True, f"{reason}; but {in_doubt(state)}, by which others were merged", None)
         return Verdict(True, reason, state.certificate)
 
 
@@ -168,7 +174,8 @@ class PairwiseAsymptotic:
     sequence at delta / (K - 1) (`pgcpe.confidence.asymptotic_threshold`).
 
     Asymptotic: it holds in the limit, for sampling rules under which every part that matters of what is estimated keeps
-    a positive share of the plays. A rule that looks for its weakness can make it fail.
+    a positive share of the plays. A rule that looks for its weakness can make it fail. It never stops before a hundred
+    plays: an effect that is the product of two, both not known yet, would look surely small.
     """
 
     def __init__(self, delta: float) -> None:
@@ -177,9 +184,11 @@ class PairwiseAsymptotic:
     def evidence(self, state: PolicyState) -> NDArray[np.float64]:
         """Return what the estimates say against each arm, in nats: 0 where they favour it, infinite at the leader."""
         told = state.differences
-        gap = np.maximum(told.gap + state.epsilon, 0.0)
+        gap = np.where(told.gap + state.epsilon > ROUNDING, told.gap + state.epsilon, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             evidence = np.where(gap > 0, gap**2 / (2.0 * told.variance), 0.0)
+        if state.n_plays < FEWEST:
+            evidence[:] = 0.0
         evidence[state.leader] = math.inf
         return evidence
 
@@ -207,9 +216,10 @@ class PairwiseAsymptotic:
         if state.challenger < 0:
             return Verdict(True, "all candidates have provably the same effect", "exact")
         evidence, threshold = self.evidence(state), self.threshold(state)
-        nearest = int(evidence.argmin())
-        if not evidence[nearest] >= threshold:
+        if not (evidence >= threshold).all():
             return NOT_YET
+        others = np.delete(np.arange(len(evidence)), state.leader)
+        nearest = int(others[evidence[others].argmin()])
         reason = f"{no_better(state)}: of all others {state.bandit.arms[nearest]} is told from it least, by "
         return Verdict(True, f"{reason}{evidence[nearest]:.2f} of {threshold:.2f} nats", "asymptotic")
 
@@ -238,13 +248,17 @@ class LikelihoodRatioSet:
         if (model := self._model(state)) is None:
             return self._otherwise.open(state)
         evidence, asked = model.evidence(state.leader, state.epsilon, self._delta)
-        return np.asarray(~(evidence >= asked))
+        open_ = ~(evidence >= asked) if math.isfinite(asked) else np.ones(len(evidence), dtype=np.bool_)
+        open_[state.leader] = False
+        return np.asarray(open_)
 
     def plays_to_tell(self, state: PolicyState, gap: float) -> float:
         """Return about how many plays tell a gap from the nearest arm, if its variance falls as the plays grow."""
         if (model := self._model(state)) is None:
             return self._otherwise.plays_to_tell(state, gap)
         evidence, asked = model.evidence(state.leader, state.epsilon, self._delta)
+        if not math.isfinite(asked):
+            return math.inf
         variance = model.differences(state.leader)[1][int(np.argmin(evidence))]
         return float(2.0 * variance * state.n_plays * asked / gap**2)
 
@@ -279,15 +293,17 @@ class Reported:
         The rules by the name of their guarantee.
     decides
         The name of the one to stop by.
+    doubtful
+        Whether a stop has no certificate when direct plays contradict the graph.
 
     Attributes
     ----------
     stops
-        For each name the number of plays told when it first would have stopped, or None.
+        For each name the number of plays told when it first would have stopped with a certificate, or None.
     """
 
-    def __init__(self, rules: Mapping[str, StoppingRule], decides: str) -> None:
-        self.rules, self._decides = dict(rules), decides
+    def __init__(self, rules: Mapping[str, StoppingRule], decides: str, *, doubtful: bool = False) -> None:
+        self.rules, self._decides, self._doubtful = dict(rules), decides, doubtful
         self.stops: dict[str, int | None] = dict.fromkeys(rules)
         self._looked = 0.0
 
@@ -300,7 +316,9 @@ class Reported:
         for name, rule in self.rules.items():
             if name == self._decides or (look and self.stops[name] is None):
                 verdict = rule.check(state)
-                if verdict.stop and self.stops[name] is None:
+                if verdict.stop and self._doubtful and state.conflicts.any():
+                    verdict = Verdict(True, f"{verdict.reason}; but {in_doubt(state)}", None)
+                if verdict.certificate is not None and self.stops[name] is None:
                     self.stops[name] = state.n_plays
                 decisive = verdict if name == self._decides else decisive
         return decisive
