@@ -6,8 +6,9 @@ import math
 import numpy as np
 import pytest
 from helpers import joint
+from pgmpy.base import DAG
 
-from pgcpe import AdmissibleSequence, CausalBandit, SimulatedEnvironment, do
+from pgcpe import BGLM, AdmissibleSequence, CausalBandit, PooledCCPE, SimulatedEnvironment, do
 from pgcpe.estimators.base import FIRST_SNAPSHOT, snapshot_share
 from pgcpe.estimators.forest import smoothed_values
 from pgcpe.estimators.pooled import PooledTrees
@@ -137,3 +138,108 @@ def test_the_martingale_has_mean_one_under_adaptive_plays():
     go([], [], 1.0)
     assert total == pytest.approx(1.0, abs=1e-12)
     assert mean == pytest.approx(1.0, abs=1e-10)
+
+
+# ----------------------------------------------------------------------------------------------- what once went wrong
+
+
+def chain():
+    """A -> B -> Y, both strong: the better arm by far is do(A=0)."""
+    network = binary_network(
+        {
+            "A": ([], lambda: 0.5),
+            "B": (["A"], lambda a: 0.9 - 0.8 * a),
+            "Y": (["B"], lambda b: 0.05 + 0.9 * b),
+        }
+    )
+    return network, CausalBandit(network, reward="Y", arms=[do(A=1), do(A=0)])
+
+
+@pytest.mark.parametrize(
+    "options", [{"guarantee": "asymptotic"}, {"guarantee": "numerical", "model": BGLM("logit")}, {}]
+)
+def test_nothing_is_certified_before_anything_is_known(options):
+    """With equal tables an effect through B has no first-order variance at all: it is a product of two unknown ones."""
+    network, bandit = chain()
+    policy = PooledCCPE(bandit, epsilon=0.1, **options)
+    assert (policy.stopped, policy.certificate, policy.n_plays) == (False, None, 0)
+    assert set(policy.stops.values()) == {None}
+    result = policy.run(SimulatedEnvironment(network, seed=0), progress=False)
+    assert result.recommendation == do(A=0)
+
+
+def rare_treatment():
+    """Eleven coins and a rare X cause Y, but only X matters: of the table of Y most rows stay empty."""
+    coins = {f"Z{i}": ([], lambda: 0.5) for i in range(11)}
+    network = binary_network(
+        {**coins, "X": ([], lambda: 0.01), "Y": ([*coins, "X"], lambda *of: 0.95 if of[-1] else 0.8)}
+    )
+    return network, CausalBandit(network, reward="Y", arms=[do(X=0), do(X=1)])
+
+
+def test_rows_that_were_never_seen_do_not_make_an_estimate_sure():
+    network, bandit = rare_treatment()
+    for seed in range(3):
+        environment = SimulatedEnvironment(network, seed=seed)
+        policy = PooledCCPE(bandit, guarantee="asymptotic", epsilon=0.0, seed=seed)
+        policy.tell(do(), environment.sample(do(), 2000))
+        assert not policy.stopped
+        assert policy.run(environment, budget=2000, progress=False).recommendation == do(X=1)
+        assert policy.conflicts == ()
+
+
+def test_plays_are_counted_as_what_they_were_where_the_graph_is_not_trusted():
+    graph = DAG([("X", "Y"), ("X", "W")])
+    arms, playable = [do(X=1), do(X=0)], [do(X=1), do(X=0), do(W=1, X=1), do()]
+    with pytest.raises(ValueError, match="make the bandit with merge_equal=False"):
+        PooledCCPE(CausalBandit(graph, reward="Y", arms=arms, playable=playable), trust_graph=False)
+    bandit = CausalBandit(graph, reward="Y", arms=arms, playable=playable, merge_equal=False)
+    policy = PooledCCPE(bandit, trust_graph=False)
+    policy.tell(do(W=1, X=1), [{"X": 1, "Y": 1}] * 300).tell(do(X=0), [{"X": 0, "Y": i % 2} for i in range(300)])
+    assert policy.state.plays.tolist() == [0, 300]
+    assert not policy.stopped
+
+
+def confounded():
+    """What the learner does not know causes both the drug and the recovery; its tree is biased for both arms."""
+    network = binary_network(
+        {
+            "S": ([], lambda: 0.5),
+            "D": (["S"], lambda s: 0.1 + 0.8 * s),
+            "Y": (["D", "S"], lambda d, s: 0.8 - 0.5 * s + 0.1 * d),
+        }
+    )
+    return network, CausalBandit(DAG([("D", "Y")]), reward="Y", arms=[do(D=0), do(D=1)])
+
+
+@pytest.mark.filterwarnings("ignore:direct plays contradict the graph")
+@pytest.mark.parametrize("guarantee", ["exact", "asymptotic"])
+def test_a_contradicted_graph(guarantee):
+    """With the fallback the answer is right; without it there is no certificate."""
+    network, bandit = confounded()
+    for fallback in (True, False):
+        policy = PooledCCPE(bandit, guarantee=guarantee, fallback=fallback, epsilon=0.02, delta=0.1)
+        environment = SimulatedEnvironment(network, seed=1)
+        for action in (do(), *bandit.arms):
+            policy.tell(action, environment.sample(action, 400))
+        result = policy.run(environment, progress=False, budget=20_000)
+        assert len(result.conflicts) == 2
+        assert "doubt" in result.summary
+        if fallback:
+            assert (result.recommendation, result.certificate) == (do(D=1), guarantee)
+        else:
+            assert result.certificate is None
+
+
+def test_a_contradicted_graph_had_merged_arms():
+    """The pairs know no graph, but the classes of arms do: the stop then has no certificate."""
+    conflicts = np.array([True, False])
+    network, _ = chain()
+    bandit = CausalBandit(network, reward="Y", arms=[do(B=1), do(A=1, B=1), do(B=0)])
+    policy = PooledCCPE(bandit, epsilon=0.1)
+    policy._conflicts = conflicts
+    for action in bandit.arms:
+        policy.tell(action, SimulatedEnvironment(network, seed=0).sample(action, 200))
+    assert policy.stopped
+    assert policy.certificate is None
+    assert policy.stop_reason.endswith("contradicts the graph, by which others were merged")

@@ -322,7 +322,7 @@ def test_in_conflict_only_direct_pairs_count():
     assert rule.open(now).tolist() == [False, True, True, True, True]
     assert not rule.check(now).stop
     assert not stubborn.open(now).any()
-    verdict = stubborn.check(now)
+    verdict = Reported({"exact": stubborn}, "exact", doubtful=True).check(now)
     assert verdict.stop
     assert verdict.certificate is None
     assert verdict.reason.endswith("; but 1 arm contradicts the graph")
@@ -478,7 +478,7 @@ def test_a_run_ended_by_its_budget_says_which_arms_are_open_and_what_a_small_gap
 def test_without_trust_in_the_graph_direct_plays_alone_certify():
     """The graph lacks Z -> Y and is wrong; the intervals are those of direct plays at .15 delta, the pairs get .85."""
     graph = dag([("Z", "A"), ("A", "Y"), ("B", "Y")])
-    bandit = CausalBandit(graph, reward="Y", arms=ARMS)
+    bandit = CausalBandit(graph, reward="Y", arms=ARMS, merge_equal=False)
     policy = PooledCCPE(bandit, trust_graph=False, epsilon=0.1, delta=0.1)
     result = policy.run(environment(6), budget=5_000, progress=False)
     assert result.certificate == "exact"
@@ -489,7 +489,7 @@ def test_without_trust_in_the_graph_direct_plays_alone_certify():
     np.testing.assert_array_equal(policy.intervals.lower, direct.lower)
     np.testing.assert_array_equal(policy.intervals.upper, direct.upper)
     trusting = told(PooledCCPE(question()), [do()] * 400).intervals
-    wary = told(PooledCCPE(question(), trust_graph=False), [do()] * 400).intervals
+    wary = told(PooledCCPE(question(merge_equal=False), trust_graph=False), [do()] * 400).intervals
     assert (trusting.upper - trusting.lower).max() < 1.0
     assert (wary.lower.max(), wary.upper.min()) == (0.0, 1.0)
     assert policy.stops == {"exact": policy.n_plays}

@@ -144,9 +144,11 @@ class PooledCCPE(Policy):
             raise ValueError(f"no play tells of an arm that is not identified: playable lacks {', '.join(barred[:5])}")
 
     def _doubt(self) -> None:
-        """Compare direct plays with what all others say, and take the graph away from arms that contradict it."""
-        if self.guarantee == "asymptotic" or not self._trusts:
-            self._conflicts |= cast(PooledTrees, self._models[0]).contradictions(self.delta)
+        """Compare direct plays with what all others say, and take the graph away from arms that contradict it.
+
+        How conflicts are found is free: without the graph the exact rule goes by statistics that always hold.
+        """
+        self._conflicts |= cast(PooledTrees, self._models[0]).contradictions(self.delta)
         if self._fallback and self._conflicts.any():
             suspect = np.count_nonzero(self._conflicts) > 1
             for model in cast(list[PairwiseEstimator], self._models):

@@ -318,7 +318,7 @@ class Reported:
                 verdict = rule.check(state)
                 if verdict.stop and self._doubtful and state.conflicts.any():
                     verdict = Verdict(True, f"{verdict.reason}; but {in_doubt(state)}", None)
-                if verdict.certificate is not None and self.stops[name] is None:
+                if verdict.stop and verdict.certificate is not None and self.stops[name] is None:
                     self.stops[name] = state.n_plays
                 decisive = verdict if name == self._decides else decisive
         return decisive
