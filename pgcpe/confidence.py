@@ -267,7 +267,7 @@ def asymptotic_threshold(plays: float, alpha: float) -> float:
     Examples
     --------
     >>> round(asymptotic_threshold(1000, 0.05), 2)
-    4.99
+    4.61
     """
     nats = -math.log(probability("alpha", alpha))
     if not plays >= 1:

@@ -238,7 +238,7 @@ def test_the_informed_characteristic_time(q, time):
 
 def test_the_quadratic_characteristic_time_of_two_arms():
     """Of one cause set in two ways the best shares are as the standard deviations: T = 2 (s_0 + s_1)^2 / gap^2."""
-    instance = parallel([0.5], [0.2], 0.4)
+    instance = parallel_graph([0.5], [0.2], 0.4)
     bandit = CausalBandit(instance.network, reward="Y", arms=[do(X1=0), do(X1=1)], playable=[do(X1=0), do(X1=1)])
     deviations = math.sqrt(0.4 * 0.6) + math.sqrt(0.6 * 0.4)
     time = quadratic_characteristic_time(instance.network, bandit)

@@ -203,7 +203,7 @@ def quadratic_characteristic_time(network: Any, bandit: CausalBandit, *, steps: 
     >>> from pgcpe.paper import experiment_3
     >>> question = experiment_3(5)
     >>> round(quadratic_characteristic_time(question.network, question.bandit))
-    39
+    42
     """
     model = TableModel()
     bandit = bandit.recording(model.required(bandit))
