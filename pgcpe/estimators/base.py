@@ -38,7 +38,7 @@ def snapshot_share(j: int) -> float:
 
 
 SELDOM = 5
-"""Of a cell with fewer plays the smoothing may be far off: what it may be off by counts as an error of the estimate."""
+"""Of a cell with fewer plays the smoothing may be far off."""
 
 
 class Estimate(NamedTuple):
@@ -81,6 +81,14 @@ class Estimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is no
         """
         started(self)
         return Intervals.vacuous(len(self.bandit_.arms))
+
+
+class Estimated(NamedTuple):
+    """What an estimator says of every arm, alone or below a leader: arrays over the arms."""
+
+    value: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    off: NDArray[np.float64]
 
 
 class EmpiricalMeans(Estimator):
@@ -190,7 +198,7 @@ class PairwiseEstimator(Estimator):
     """An estimator that compares arms in pairs, and can say what a play would add.
 
     Its variances are asymptotic (delta method), and of smoothed estimates, so that frequencies of 0 and 1 do not make
-    them 0; what cells of fewer than five plays may be off by is added. They say nothing before some dozen plays.
+    them 0. Beside them stands what the estimate may be off by, at worst, because of cells of fewer than five plays.
 
     Attributes
     ----------
@@ -204,12 +212,12 @@ class PairwiseEstimator(Estimator):
     distrusted_: NDArray[np.bool_]
 
     @abstractmethod
-    def estimates(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the estimate of every arm and its variance."""
+    def estimates(self) -> Estimated:
+        """Return the estimate of every arm, its variance, and what it may be off by."""
 
     @abstractmethod
-    def differences(self, leader: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return how far the estimate of every arm is below that of the leader, and the variance of that difference."""
+    def differences(self, leader: int) -> Estimated:
+        """Return how far the estimate of every arm is below that of the leader, its variance, what it may be off by."""
 
     @abstractmethod
     def gain(self, leader: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:

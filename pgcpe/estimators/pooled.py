@@ -17,6 +17,7 @@ from pgcpe.estimators.base import (
     FIRST_SNAPSHOT,
     GROWTH,
     KEPT,
+    Estimated,
     PairwiseEstimator,
     add_plays,
     checked_refresh,
@@ -160,22 +161,24 @@ class PooledTrees(PairwiseEstimator):
     def smoothed(self) -> tuple[Floats, Floats]:
         """Return the trees' estimates from smoothed frequencies and their variances; 1/2 and infinity without one."""
         started(self)
-        value, variance, off = smoothed_values(*self._forest, *self._counts)
-        return value, variance + off**2
+        value, variance, _ = smoothed_values(*self._forest, *self._counts)
+        return value, variance
 
-    def estimates(self) -> tuple[Floats, Floats]:
-        """Return the estimate of every arm and its variance, by its tree or its own plays."""
+    def estimates(self) -> Estimated:
+        """Return of every arm the estimate, its variance, and what it may be off by, by its tree or its own plays."""
         standing = self._standing()
-        return standing.value.copy(), standing.variance.copy()
+        return Estimated(standing.value.copy(), standing.variance.copy(), standing.off.copy())
 
-    def differences(self, leader: int) -> tuple[Floats, Floats]:
-        """Return how far each arm's estimate is below the leader's, and the variance, shared rounds counted as such."""
+    def differences(self, leader: int) -> Estimated:
+        """Return how far each arm is below the leader, the variance, shared rounds as such, what it may be off by."""
         standing = self._standing()
         moved = self._influence(standing)
         extra = np.maximum(standing.variance - (moved**2).sum(axis=0), 0.0)  # what the smoothing adds
         variance = ((moved[:, [leader]] - moved) ** 2).sum(axis=0) + extra + extra[leader]
         variance[leader] = 0.0
-        return standing.value[leader] - standing.value, variance
+        off = standing.off + standing.off[leader]
+        off[leader] = 0.0
+        return Estimated(standing.value[leader] - standing.value, variance, off)
 
     def gain(self, leader: int, weights: Floats) -> Floats:
         """Return for each playable action what one play of it takes off the variances of the differences to the
@@ -228,10 +231,10 @@ class PooledTrees(PairwiseEstimator):
             n, x = self._direct
             value = (x + 0.5) / (n + 1.0)
             variance = value * (1.0 - value) / np.maximum(n, 0.5)
-            by_tree, its_variance = self.smoothed()
+            by_tree, its_variance, its_off = smoothed_values(*self._forest, *self._counts)
             tree = self.served_ & ~self.distrusted_ & (its_variance < variance)
             value[tree], variance[tree] = by_tree[tree], its_variance[tree]
-            self._now = _Standing(value, variance, tree, self.distrusted_.copy())
+            self._now = _Standing(value, variance, np.where(tree, its_off, 0.0), tree, self.distrusted_.copy())
         return self._now
 
     def _passes(self) -> tuple[Floats, Floats, Floats]:
@@ -263,10 +266,11 @@ class PooledTrees(PairwiseEstimator):
 
 @dataclass
 class _Standing:
-    """What is estimated by now: of every arm value and variance, by its tree or not; the influence of each round."""
+    """What is known of every arm, by its tree or not: value, variance, what it may be off by; the rounds' influence."""
 
     value: Floats
     variance: Floats
+    off: Floats
     tree: NDArray[np.bool_]
     distrusted: NDArray[np.bool_]
     influence: Floats | None = None

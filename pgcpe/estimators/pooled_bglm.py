@@ -19,6 +19,7 @@ from pgcpe.estimators.base import (
     FIRST_SNAPSHOT,
     GROWTH,
     KEPT,
+    Estimated,
     PairwiseEstimator,
     checked_refresh,
     next_due,
@@ -176,19 +177,19 @@ class PooledBGLM(PairwiseEstimator):
 
     # ------------------------------------------------------------------------------------------------ arms in pairs
 
-    def estimates(self) -> tuple[Floats, Floats]:
-        """Return the estimate of every arm and its variance."""
+    def estimates(self) -> Estimated:
+        """Return the estimate of every arm and its variance; a model that holds is not off."""
         found, directions = self._directions()
         zero = [np.zeros_like(d[0]) for d in directions]
         variance = np.where(self.distrusted_, np.inf, self._variances(zero, directions))
-        return found.mean[: len(variance)].copy(), variance
+        return Estimated(found.mean[: len(variance)].copy(), variance, np.zeros(len(variance)))
 
-    def differences(self, leader: int) -> tuple[Floats, Floats]:
+    def differences(self, leader: int) -> Estimated:
         """Return how far each arm's estimate is below the leader's, and the variance; coefficients are shared."""
         found, directions = self._directions()
         variance = self._variances([d[leader] for d in directions], directions)
-        mean = found.mean[: len(variance)]
-        return mean[leader] - mean, np.where(self.distrusted_ | self.distrusted_[leader], np.inf, variance)
+        mean, doubted = found.mean[: len(variance)], self.distrusted_ | self.distrusted_[leader]
+        return Estimated(mean[leader] - mean, np.where(doubted, np.inf, variance), np.zeros(len(variance)))
 
     def gain(self, leader: int, weights: Floats) -> Floats:
         """Return for each playable action what one play takes off the variances of the differences to the leader."""
@@ -231,7 +232,7 @@ class PooledBGLM(PairwiseEstimator):
 
         Of the regions begun at snapshots it is the one that asks for least of what was seen since.
         """
-        gap, variance = self.differences(leader)
+        gap, variance, _ = self.differences(leader)
         gap = np.maximum(gap + epsilon, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             evidence = np.where(gap > 0, gap**2 / (2.0 * variance), 0.0)

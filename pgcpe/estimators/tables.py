@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pgcpe.bandit import CausalBandit
 from pgcpe.contraction import Contraction
 from pgcpe.derivatives import Derivatives, Layout
-from pgcpe.estimators.base import SELDOM, PairwiseEstimator, started
+from pgcpe.estimators.base import SELDOM, Estimated, PairwiseEstimator, started
 from pgcpe.estimators.contingency import MOST_CELLS
 from pgcpe.identification import without_noise
 from pgcpe.networks import latents_of
@@ -120,18 +120,18 @@ class TableModel(PairwiseEstimator):
         started(self)
         return self._tables.layout.small
 
-    def estimates(self) -> tuple[Floats, Floats]:
-        """Return the estimate of every arm and its variance."""
+    def estimates(self) -> Estimated:
+        """Return the estimate of every arm, its variance, and what it may be off by."""
         _, _, found = self._derivatives()
-        variance = self._variance(-1)
-        return found.mean[: len(variance)].copy(), np.where(self.distrusted_, np.inf, variance)
+        variance = np.where(self.distrusted_, np.inf, self._spread(-1).sum(axis=1))
+        return Estimated(found.mean[: len(variance)].copy(), variance, self._off(-1))
 
-    def differences(self, leader: int) -> tuple[Floats, Floats]:
-        """Return how far each arm's estimate is below the leader's, and the variance; rows in common count as such."""
+    def differences(self, leader: int) -> Estimated:
+        """Return how far each arm is below the leader, the variance and what it may be off by; common rows cancel."""
         _, _, found = self._derivatives()
-        mean = found.mean[: len(self.forced_)]
-        variance = self._variance(leader)
-        return mean[leader] - mean, np.where(self.distrusted_ | self.distrusted_[leader], np.inf, variance)
+        mean, doubted = found.mean[: len(self.forced_)], self.distrusted_ | self.distrusted_[leader]
+        variance = np.where(doubted, np.inf, self._spread(leader).sum(axis=1))
+        return Estimated(mean[leader] - mean, variance, self._off(leader))
 
     def gain(self, leader: int, weights: Floats) -> Floats:
         """Return for each playable action what one play takes off the variances of the differences to the leader."""
@@ -139,21 +139,21 @@ class TableModel(PairwiseEstimator):
         of_row = weights @ self._spread(leader) / np.maximum(n, 0.5)
         return np.asarray(found.reach[self._tables.playable] @ of_row)
 
-    def _variance(self, leader: int) -> Floats:
-        """Return the variance of each arm's difference from the leader, and the square of what it may be off by."""
-        found = self._derivatives()[2]
+    def _off(self, leader: int) -> Floats:
+        """Return what the difference of each arm from the leader may be off by; -1 for none."""
+        _, n, found = self._derivatives()
         slopes = found.slope[: len(self.forced_)]
-        reference = np.zeros_like(slopes[0]) if leader < 0 else slopes[leader]
-        n = self._derivatives()[1]
-        off = may_be_off(slopes, reference, n, self._tables.layout.width)
-        return np.asarray(self._spread(leader).sum(axis=1) + off**2)
+        return np.asarray(may_be_off(slopes, self._reference(slopes, leader), n, self._tables.layout.width))
+
+    def _reference(self, slopes: Floats, leader: int) -> Floats:
+        return np.zeros_like(slopes[0]) if leader < 0 else slopes[leader]
 
     def _spread(self, leader: int) -> Floats:
         """Return what each row contributes to the variance of each arm's difference from the leader; -1 for none."""
         p, n, found = self._derivatives()
         if leader not in self._spreads:
             slopes = found.slope[: len(self.forced_)]
-            reference = np.zeros_like(slopes[0]) if leader < 0 else slopes[leader]
+            reference = self._reference(slopes, leader)
             self._spreads[leader] = variances(slopes, reference, p, n, self._tables.layout.width)
         return self._spreads[leader]
 

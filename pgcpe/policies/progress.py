@@ -162,11 +162,11 @@ class HighestChallenger(Informed):
 
 
 def surest_estimates(models: Sequence[Estimator]) -> tuple[Floats, Floats]:
-    """Return for each arm the estimate of the smallest variance, and that variance."""
+    """Return for each arm the estimate of the smallest variance, and that variance with what it may be off by."""
     found = [model.estimates() for model in models if isinstance(model, PairwiseEstimator)]
-    values, variances = (np.array(part) for part in zip(*found, strict=True))
+    values, variances, off = (np.array(part) for part in zip(*found, strict=True))
     by, arms = variances.argmin(axis=0), np.arange(values.shape[1])
-    return values[by, arms], variances[by, arms]
+    return values[by, arms], (variances + off**2)[by, arms]
 
 
 def _most(state: PolicyState, weights: Sequence[Floats]) -> Action:

@@ -25,7 +25,7 @@ Seed = int | np.random.SeedSequence | np.random.Generator | None
 
 
 class Differences(NamedTuple):
-    """How far each arm is below the leader, by the estimator that is surest of the pair.
+    """How far each arm is below the leader, by one estimator for each pair.
 
     Attributes
     ----------
@@ -91,17 +91,32 @@ class PolicyState:
 
     @cached_property
     def differences(self) -> Differences:
-        """How far each arm is below the leader, for estimators that compare arms in pairs."""
+        """How far each arm is below the leader, by the estimator of the smallest variance: to choose what to play."""
+        gaps, variances, _ = self._opinions
+        return _by_smallest(gaps, variances)
+
+    @cached_property
+    def cautious(self) -> Differences:
+        """The same with the square of what estimates may be off by in the variance: to decide when to stop."""
+        gaps, variances, off = self._opinions
+        return _by_smallest(gaps, variances + off**2)
+
+    @cached_property
+    def _opinions(self) -> tuple[NDArray[np.float64], ...]:
+        """What each of the estimators that compare arms in pairs says of the leader and each arm."""
         found = [model.differences(self.leader) for model in self.pairwise]
-        gaps, variances = (np.array(part) for part in zip(*found, strict=True))
-        by = variances.argmin(axis=0)
-        arms = np.arange(len(by))
-        return Differences(gaps[by, arms], variances[by, arms], by)
+        return tuple(np.array(part) for part in zip(*found, strict=True))
 
     @property
     def pairwise(self) -> list[PairwiseEstimator]:
         """The estimators that compare arms in pairs."""
         return [model for model in self.models if isinstance(model, PairwiseEstimator)]
+
+
+def _by_smallest(gaps: NDArray[np.float64], variances: NDArray[np.float64]) -> Differences:
+    """Return for each pair what the estimator of the smallest variance says."""
+    by, arms = variances.argmin(axis=0), np.arange(variances.shape[1])
+    return Differences(gaps[by, arms], variances[by, arms], by)
 
 
 class Verdict(NamedTuple):

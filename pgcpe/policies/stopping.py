@@ -183,7 +183,7 @@ class PairwiseAsymptotic:
 
     def evidence(self, state: PolicyState) -> NDArray[np.float64]:
         """Return what the estimates say against each arm, in nats: 0 where they favour it, infinite at the leader."""
-        told = state.differences
+        told = state.cautious
         gap = np.where(told.gap + state.epsilon > ROUNDING, told.gap + state.epsilon, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             evidence = np.where(gap > 0, gap**2 / (2.0 * told.variance), 0.0)
@@ -202,10 +202,12 @@ class PairwiseAsymptotic:
 
     def plays_to_tell(self, state: PolicyState, gap: float) -> float:
         """Return about how many plays tell a gap from the nearest arm, if its variance falls as the plays grow."""
-        told = state.differences
+        told = state.cautious
         nearest = int(np.argmin(self.evidence(state)))
         plays = float(max(state.n_plays, 1))
         unit = told.variance[nearest] * plays
+        if told.variance[nearest] < ROUNDING**2:
+            return math.inf
         for _ in range(20):
             nats = asymptotic_threshold(max(plays, 1.0), self._delta / max(len(state.plays) - 1, 1))
             plays = 2.0 * unit * nats / gap**2
