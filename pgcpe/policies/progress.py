@@ -156,7 +156,7 @@ class HighestChallenger(Informed):
     def worth(self, state: PolicyState) -> Floats:
         """Return 1 for the challenger."""
         told = state.differences
-        index = np.sqrt(told.variance) - told.gap
+        index = np.where(told.variance > LEAST_VARIANCE, np.sqrt(told.variance) - told.gap, -np.inf)
         index[state.leader] = -np.inf
         return np.asarray(np.arange(len(index)) == index.argmax(), dtype=np.float64)
 
