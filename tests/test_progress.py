@@ -63,10 +63,10 @@ class Fixed(PairwiseEstimator):
         return self
 
     def estimates(self):
-        return 0.5 - self.gap, self.variance
+        return 0.5 - self.gap, self.variance, np.zeros_like(self.gap)
 
     def differences(self, leader):
-        return self.gap, self.variance
+        return self.gap, self.variance, np.zeros_like(self.gap)
 
     def gain(self, leader, weights):
         self.asked.append((leader, weights.tolist()))
