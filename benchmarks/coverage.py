@@ -3,7 +3,7 @@
     python benchmarks/coverage.py --paths 500 --plays 1000 --rows data/results/coverage.csv
 
 Three small models, watched at every play. The arms are played in turn for the direct means, `do()` alone for the
-observational ones; nominal error .1 for all arms together.
+observational ones, `do()` and the arms in turn for the pooled trees; nominal error .1 for all arms together.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from pgcpe import (
+    Action,
     AdmissibleSequence,
     CausalBandit,
     EmpiricalMeans,
     Estimator,
+    PooledTrees,
     SimulatedEnvironment,
     do,
     expected_rewards,
@@ -77,6 +79,7 @@ ESTIMATORS: dict[str, Estimator] = {
     "observation, lr": AdmissibleSequence(refresh=1),
     "observation, paper (8)": AdmissibleSequence("paper", alpha=8.0),
     "observation, tuned (.3)": AdmissibleSequence("paper", alpha=0.3),
+    "pooled trees, lr": PooledTrees(refresh=1),
     "direct, kt": EmpiricalMeans(),
     "direct, paper (2)": EmpiricalMeans("paper", alpha=2.0),
     "direct, tuned (.4)": EmpiricalMeans("paper", alpha=0.4),
@@ -87,8 +90,12 @@ def fails(
     network: Any, bandit: CausalBandit, truth: Any, estimator: Estimator, plays: int, delta: float, seed: int
 ) -> bool:
     """Return whether an interval fails on one path."""
-    observe = isinstance(estimator, AdmissibleSequence)
-    actions = [do() if observe else bandit.arms[i % len(bandit.arms)] for i in range(plays)]
+    turn: tuple[Action, ...] = bandit.arms
+    if isinstance(estimator, AdmissibleSequence):
+        turn = (do(),)
+    elif isinstance(estimator, PooledTrees):
+        turn = (do(), *bandit.arms)
+    actions = [turn[i % len(turn)] for i in range(plays)]
     told = bandit.encode(actions, SimulatedEnvironment(network, seed=seed).perform(actions))
     estimator.start(bandit)
     for i in range(plays):

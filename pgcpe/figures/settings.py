@@ -19,6 +19,7 @@ from pgcpe.policies import (
     LUCB,
     CausalSuccessiveRejects,
     LilUCB,
+    PooledCCPE,
     PropagatingInference,
     SequentialHalving,
     SuccessiveRejects,
@@ -26,6 +27,10 @@ from pgcpe.policies import (
 )
 
 __all__ = ["FIGURES"]
+
+
+NEVER = 10**9
+"""A refresh beyond all plays: intervals that certify nothing here are not worked out."""
 
 
 def _direct(alpha: float, delta: float) -> dict[str, MakePolicy]:
@@ -77,6 +82,17 @@ def _hidden(delta: float) -> dict[str, MakePolicy]:
     }
 
 
+PROPAGATING: dict[str, MakePolicy] = {"Propagating-Inference": PropagatingInference}
+
+
+def _pooled(name: str, **options: Any) -> dict[str, MakePolicy]:
+    """Return our own policy, looking for a good recommendation after few plays."""
+    make = partial(
+        PooledCCPE, guarantee="asymptotic", sampling="index", refresh=NEVER, epsilon=0.0, delta=0.1, **options
+    )
+    return {name: make}
+
+
 READINGS: dict[str, tuple[int, ...] | None] = {"s all values": None, "s = 1": (1,)}
 """The two readings of Experiment 3's action set."""
 
@@ -106,7 +122,7 @@ FIGURES: dict[str, Figure] = {
                 "Experiment 1",
                 {
                     **_direct(0.3, 0.1),
-                    "Propagating-Inference": PropagatingInference,
+                    **PROPAGATING,
                     "CCPE-BGLM (.05, .4), fitted every 50 plays": _ccpe(_bglm(50), 0.1),
                     "CCPE-BGLM (.05, .4), fitted every 50 iterations": _ccpe(_bglm(150), 0.1),
                 },
@@ -128,7 +144,7 @@ FIGURES: dict[str, Figure] = {
                 "Experiment 2",
                 {
                     **_direct(0.3, 0.1),
-                    "Propagating-Inference": PropagatingInference,
+                    **PROPAGATING,
                     "CCPE-General (.25, .4)": _ccpe(AdmissibleSequence("paper", 0.25), 0.1),
                 },
                 _experiment_2,
@@ -151,6 +167,52 @@ FIGURES: dict[str, Figure] = {
         iteration=ITERATION_3,
         styles={"CCPE-General (.3, .4)": 3},
         times=tuple(range(50, 501, 50)),
+    ),
+    "pooled": Errors(
+        title="Every play counted: PooledCCPE beside the others",
+        claim="The paper has no such policy; its own stand beside it.",
+        parts=(
+            Part(
+                "Experiment 1",
+                {
+                    **_direct(0.3, 0.1),
+                    **PROPAGATING,
+                    "CCPE-BGLM (.05, .4), fitted every 50 plays": _ccpe(_bglm(50), 0.1),
+                    **_pooled("PooledCCPE"),
+                    **_pooled("PooledCCPE, BGLM", model=BGLM("identity")),
+                },
+                _experiment_1,
+            ),
+            Part(
+                "Experiment 2",
+                {
+                    **_direct(0.3, 0.1),
+                    **PROPAGATING,
+                    "CCPE-General (.25, .4)": _ccpe(AdmissibleSequence("paper", 0.25), 0.1),
+                    **_pooled("PooledCCPE"),
+                },
+                _experiment_2,
+            ),
+            *(
+                Part(
+                    f"Experiment 3, n = {n}, s all values",
+                    {**_hidden(0.1), **_pooled("PooledCCPE")},
+                    partial(_experiment_3, n=n, values=None),
+                )
+                for n in (5, 8)
+            ),
+        ),
+        iteration={},
+        styles={
+            "LUCB1 (.25)": 0,
+            "lil'UCB (.25)": 1,
+            "CCPE-General (.25, .4)": 3,
+            "CCPE-General (.3, .4)": 3,
+            "PooledCCPE": 4,
+            "PooledCCPE, BGLM": 5,
+        },
+        times=(50, 100, 150, 200, 300, 400, 500),
+        logarithmic=True,
     ),
     "budget": Errors(
         title="Fixed budget on Experiment 2, 85 arms",
@@ -176,5 +238,5 @@ FIGURES: dict[str, Figure] = {
         logarithmic=True,
     ),
 }
-"""The figures by the names of the command line: three of the paper, 3a and 3b, and that of Algorithm 4, which it
-describes without an experiment."""
+"""The figures by the names of the command line: three of the paper, 3a and 3b, one of `PooledCCPE` on these
+experiments, and that of Algorithm 4, which the paper describes without an experiment."""

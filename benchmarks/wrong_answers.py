@@ -1,0 +1,197 @@
+"""How often the certificates of `PooledCCPE` are wrong: random networks, near ties, wrong graphs, a hostile sampler.
+
+    python benchmarks/wrong_answers.py --file data/results/wrong_answers.csv.gz
+
+delta = .1, epsilon = .05. Two thousand random networks of 5 to 8 variables (`random_networks.py`), two hundred near
+ties, and two hundred networks whose learner lacks one of the edges or hidden causes. A run is broken off after 1,500
+plays (20,000 of a near tie, 3,000 with a wrong graph), and counts as wrong when it stopped with an arm that is worse
+than the best by more than epsilon. The hostile sampler knows the truth and always plays the row whose estimate is least
+in favour of a wrong answer, no row more than eight times as often as another; both arms are the same there, nominal
+error .05 at epsilon 0, plays up to 1,000.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from pgmpy.factors.discrete import TabularCPD
+from pgmpy.models import DiscreteBayesianNetwork
+from random_networks import near_tie, question, random_network, spoiled, values_of
+from tqdm.auto import tqdm
+
+from pgcpe import CausalBandit, PooledCCPE, SimulatedEnvironment, do
+
+DELTA, EPSILON = 0.1, 0.05
+NEVER = 10**9
+
+DISTRUSTING = "graph not trusted"
+"""It cannot merge arms that the graph makes equal, all others do."""
+
+TRUSTING: dict[str, Callable[..., PooledCCPE]] = {
+    "exact": PooledCCPE,
+    "asymptotic": partial(PooledCCPE, guarantee="asymptotic", refresh=NEVER),
+}
+VARIANTS: dict[str, Callable[..., PooledCCPE]] = {
+    **TRUSTING,
+    "exact, no fallback": partial(PooledCCPE, fallback=False),
+    "asymptotic, no fallback": partial(PooledCCPE, guarantee="asymptotic", refresh=NEVER, fallback=False),
+    DISTRUSTING: partial(PooledCCPE, trust_graph=False),
+}
+
+STUDIES: dict[str, tuple[int, int, dict[str, Callable[..., PooledCCPE]]]] = {
+    "random networks": (2000, 1500, TRUSTING),
+    "near ties": (200, 20_000, TRUSTING),
+    "wrong graphs": (200, 3000, VARIANTS),
+}
+"""For each study the networks, the plays and the policies."""
+
+HOSTILE_ROWS, HOSTILE_RUNS, HOSTILE_PLAYS, HOSTILE_DELTA = (4, 8, 16), 200, 1000, 0.05
+
+
+def posed(study: str, seed: int, *, merge: bool = True) -> tuple[DiscreteBayesianNetwork, CausalBandit]:
+    """Return the network of a seed and what is asked of it; with arms that the graph makes equal merged or not."""
+    rng = np.random.default_rng(np.random.SeedSequence([list(STUDIES).index(study), seed]))
+    if study == "near ties":
+        return near_tie(rng, EPSILON)
+    network = random_network(rng)
+    return network, question(network, rng, spoiled(network, rng) if study == "wrong graphs" else None, merge=merge)
+
+
+def run(study: str, seed: int) -> list[dict[str, Any]]:
+    """Return a row for each policy."""
+    warnings.filterwarnings("ignore", message="direct plays contradict the graph")
+    _, plays, policies = STUDIES[study]
+    rows = []
+    for name, make in policies.items():
+        network, bandit = posed(study, seed, merge=name != DISTRUSTING)
+        truth = values_of(network, bandit)
+        policy = make(bandit, epsilon=EPSILON, delta=DELTA, seed=seed)
+        result = policy.run(SimulatedEnvironment(network, seed=seed), budget=plays, progress=False)
+        regret = float(truth.max() - truth[result.recommendation])
+        rows.append(
+            {
+                "study": study,
+                "seed": seed,
+                "policy": name,
+                "variables": len(network.nodes) - len(network.latents),
+                "hidden": len(network.latents),
+                "arms": len(bandit.arms),
+                "plays": result.n_plays,
+                "certificate": result.certificate or "",
+                "regret": round(regret, 6),
+                "wrong": result.certificate is not None and regret > EPSILON + 1e-9,
+                "conflicts": len(result.conflicts),
+            }
+        )
+    return rows
+
+
+def hostile_network(rows: int) -> DiscreteBayesianNetwork:
+    """Return a treatment without effect beside a cause of so many states that the reward has that many rows."""
+    states = rows // 2
+    network = DiscreteBayesianNetwork([("Z", "Y"), ("X", "Y")])
+    network.add_cpds(
+        TabularCPD("Z", states, np.full((states, 1), 1.0 / states)),
+        TabularCPD("X", 2, [[0.5], [0.5]]),
+        TabularCPD("Y", 2, np.full((2, rows), 0.5), evidence=["X", "Z"], evidence_card=[2, states]),
+    )
+    return network
+
+
+def hostile(rows: int, seed: int) -> dict[str, Any]:
+    """Return whether a sampler that looks for a wrong answer finds one."""
+    network = hostile_network(rows)
+    cells = [do(X=x, Z=z) for x in (0, 1) for z in range(rows // 2)]
+    bandit = CausalBandit(network, reward="Y", arms=[do(X=0), do(X=1)], playable=[do(), *cells], merge_equal=False)
+    policy = PooledCCPE(bandit, guarantee="asymptotic", refresh=NEVER, epsilon=0.0, delta=HOSTILE_DELTA, seed=seed)
+    environment = SimulatedEnvironment(network, seed=seed)
+    n, ones = np.zeros(rows), np.zeros(rows)
+    favours = np.repeat([-1.0, 1.0], rows // 2)  # the wrong answer it is after: X = 1 is better
+    wrong = False
+    while policy.n_plays < HOSTILE_PLAYS and not wrong:
+        z = favours * (ones - 0.5 * n) / np.sqrt(np.maximum(n, 1.0))
+        allowed = n < 8.0 * max(n.min(), 1.0)
+        row = int(np.where(allowed, z, np.inf).argmin())
+        actions = [cells[row]] * 4 + ([do()] if policy.n_plays % 40 == 0 else [])
+        samples = environment.perform(actions)
+        told = bandit.encode(actions, samples)
+        n[row] += 4
+        ones[row] += told.codes[:4, -1].sum()
+        policy.tell(actions, samples)
+        wrong = policy.stopped and policy.recommendation == do(X=1)
+    return {
+        "study": "hostile sampler",
+        "seed": seed,
+        "policy": f"asymptotic, {rows} rows",
+        "variables": 3,
+        "hidden": 0,
+        "arms": 2,
+        "plays": policy.n_plays,
+        "certificate": policy.certificate or "",
+        "regret": 0.0,
+        "wrong": wrong,
+        "conflicts": 0,
+    }
+
+
+def study(jobs: int, file: Path) -> None:
+    """Add what the file has not yet, a hundred networks at a time."""
+    kept = pd.read_csv(file, keep_default_na=False) if file.exists() else pd.DataFrame({"study": [], "seed": []})
+    work: list[tuple[str, list[Any]]] = []
+    for name, (networks, _, _) in list(STUDIES.items())[::-1]:
+        done = set(kept.loc[kept["study"] == name, "seed"])
+        left = [seed for seed in range(networks) if seed not in done]
+        work += [(name, [delayed(run)(name, s) for s in left[i : i + 100]]) for i in range(0, len(left), 100)]
+    if not (kept["study"] == "hostile sampler").any():
+        jobs_of = [delayed(hostile)(rows, seed) for rows in HOSTILE_ROWS for seed in range(HOSTILE_RUNS)]
+        work.insert(0, ("hostile sampler", jobs_of))
+    for name, some in tqdm(work, unit=" hundreds"):
+        found = Parallel(n_jobs=jobs)(some)
+        rows = found if name == "hostile sampler" else [row for rows in found for row in rows]
+        kept = pd.concat([kept, pd.DataFrame(rows)], ignore_index=True)
+        kept.to_csv(file, index=False)
+
+
+def table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return for each study and policy how often it was certified, wrong, in conflict, and the median plays."""
+    rows = rows.assign(certified=rows["certificate"].ne(""), doubted=rows["conflicts"].gt(0))
+    grouped = rows.groupby(["study", "policy"], sort=False)
+    return grouped.agg(
+        runs=("seed", "size"),
+        certified=("certified", "sum"),
+        wrong=("wrong", "sum"),
+        doubted=("doubted", "sum"),
+        plays=("plays", "median"),
+    ).reset_index()
+
+
+def markdown(rows: pd.DataFrame) -> str:
+    """Return the table of the README."""
+    lines = ["| study | policy | runs | certified | wrong | with conflicts | median plays |", "|---" * 7 + "|"]
+    for row in table(rows).itertuples(index=False):
+        share = row.wrong / max(row.runs, 1)
+        lines.append(
+            f"| {row.study} | {row.policy} | {row.runs} | {row.certified} | {row.wrong} ({share:.3f}) "
+            f"| {row.doubted} | {row.plays:,.0f} |"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=2, help="default %(default)s")
+    parser.add_argument("--file", type=Path, required=True, help="CSV file that the rows are kept in")
+    parser.add_argument("--markdown", action="store_true", help="print the table of the README from the file")
+    arguments = parser.parse_args()
+    if not arguments.markdown:
+        study(arguments.jobs, arguments.file)
+    kept = pd.read_csv(arguments.file, keep_default_na=False)
+    print(markdown(kept) if arguments.markdown else table(kept).to_string(index=False))

@@ -1,0 +1,81 @@
+"""The committed studies of `PooledCCPE`: shown as they are, within their bounds, and the same when run again."""
+
+import pandas as pd
+import pytest
+from helpers import ROOT, benchmark
+from scipy import stats
+
+from pgcpe.experiments import read_rows
+
+RESULTS = ROOT / "data" / "results"
+SHOWN = (ROOT / "benchmarks" / "README.md").read_text()
+
+stops = benchmark("stops")
+wrong_answers = benchmark("wrong_answers")
+STOPS = read_rows(RESULTS / "stops.csv.gz")
+WRONG = pd.read_csv(RESULTS / "wrong_answers.csv.gz", keep_default_na=False)
+
+
+def test_the_tables_shown_are_those_of_the_rows():
+    assert stops.markdown(STOPS) in SHOWN
+    assert wrong_answers.markdown(WRONG) in SHOWN
+
+
+def test_every_policy_on_every_experiment():
+    for name in stops.QUESTIONS:
+        mine = STOPS[STOPS["experiment"] == name]
+        for group in (stops.proved, stops.others, stops.exact, stops.asymptotic):
+            assert set(group(name)) <= set(mine["policy"])
+        runs = mine.groupby("policy")["seed"].agg(lambda seeds: sorted(seeds) == list(range(len(seeds))))
+        assert runs.all()
+
+
+def test_stops_with_a_certificate_are_wrong_no_more_often_than_delta():
+    """More than the .999 quantile of binomial(n, .05) of n runs are wrong with probability below .001."""
+    certified = STOPS[STOPS["stopped"] & STOPS["certificate"].isin(["exact", "numerical", "asymptotic"])]
+    for _, runs in certified.groupby(["experiment", "policy"]):
+        assert (~runs["correct"]).sum() <= stats.binom.ppf(0.999, len(runs), stops.DELTA)
+
+
+def test_pooling_stops_earlier_than_everything_with_the_same_guarantee():
+    """Of the bootstrap intervals of the medians, those of the exact policies lie above that of the pooled one."""
+    table = stops.table(STOPS).set_index(["experiment", "policy"])
+    for name in ("Experiment 2", "Experiment 3, n = 8"):
+        for other in ("LUCB, KT", "KL-LUCB", "top-two, GLR", "LUCB, beta_I, alpha 2"):
+            assert table.loc[(name, "PooledCCPE, exact"), "high"] < table.loc[(name, other), "low"]
+
+
+@pytest.mark.parametrize("group", ["exact", "asymptotic"])
+def test_a_run_to_the_stop_repeats(group):
+    name = "Experiment 3, n = 5"
+    policies = getattr(stops, group)(name)
+    again = stops.run(name, policies, 1, 1)
+    kept = STOPS[(STOPS["experiment"] == name) & (STOPS["seed"] == 0) & STOPS["policy"].isin(policies)]
+    pd.testing.assert_frame_equal(again, kept.reset_index(drop=True), check_dtype=False)
+
+
+def test_certificates_are_wrong_no_more_often_than_delta():
+    """Of n runs, each wrong with probability at most .1, more than the .999 quantile of binomial(n, .1) are wrong with
+    probability below .001. Exact for right graphs; for the asymptotic rule it is a measurement."""
+    for study in ("random networks", "near ties"):
+        for _, runs in WRONG[WRONG["study"] == study].groupby("policy"):
+            assert runs["wrong"].sum() <= stats.binom.ppf(0.999, len(runs), wrong_answers.DELTA)
+
+
+def test_a_distrusted_graph_does_no_harm():
+    runs = WRONG[(WRONG["study"] == "wrong graphs") & (WRONG["policy"] == wrong_answers.DISTRUSTING)]
+    assert runs["wrong"].sum() <= stats.binom.ppf(0.999, len(runs), wrong_answers.DELTA)
+
+
+@pytest.mark.parametrize("study", list(wrong_answers.STUDIES))
+@pytest.mark.filterwarnings("ignore:direct plays contradict the graph")
+def test_a_run_of_the_study_repeats(study):
+    again = pd.DataFrame(wrong_answers.run(study, 0))
+    kept = WRONG[(WRONG["study"] == study) & (WRONG["seed"] == 0)]
+    pd.testing.assert_frame_equal(again, kept.reset_index(drop=True), check_dtype=False)
+
+
+def test_a_run_of_the_hostile_sampler_repeats():
+    again = wrong_answers.hostile(4, 0)
+    kept = WRONG[(WRONG["policy"] == again["policy"]) & (WRONG["seed"] == 0)].iloc[0]
+    assert (again["plays"], again["wrong"], again["certificate"]) == (kept["plays"], kept["wrong"], kept["certificate"])
