@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pgcpe.actions import Action
 from pgcpe.estimators.base import EmpiricalMeans, Estimator, PairwiseEstimator
-from pgcpe.policies.rules import Opening, PolicyState, SamplingRule
+from pgcpe.policies.rules import Differences, Opening, PolicyState, SamplingRule
 
 __all__ = ["GreatestProgress", "HighestChallenger", "ObserveLeaderAndOpen"]
 
@@ -104,9 +104,13 @@ class Informed(Surest):
         times = max(1, int(BATCH * state.n_plays))
         if _observed_too_little(state):
             return [NULL if NULL in playable else _in_turn(state)] * times
-        told = state.differences
+        told = self.told(state)
         worth = self.worth(state) if state.challenger >= 0 else np.zeros(len(state.plays))
         return [_most(state, [np.where(told.by == k, worth, 0.0) for k in range(len(state.pairwise))])] * times
+
+    def told(self, state: PolicyState) -> Differences:
+        """Return by which estimator each pair is looked at."""
+        return state.differences
 
     @abstractmethod
     def worth(self, state: PolicyState) -> Floats:
@@ -130,9 +134,13 @@ class GreatestProgress(Informed):
     def __init__(self, stopping: Opening) -> None:
         self._stopping = stopping
 
+    def told(self, state: PolicyState) -> Differences:
+        """Return what the stop goes by."""
+        return state.cautious
+
     def worth(self, state: PolicyState) -> Floats:
         """Return exp(-z) z / variance, relative to the largest exp(-z), for the arms that are open."""
-        told = state.differences
+        told = self.told(state)
         variance = np.maximum(told.variance, LEAST_VARIANCE)
         gap = np.maximum(told.gap + state.epsilon, np.sqrt(variance))
         evidence = gap**2 / (2.0 * variance)
