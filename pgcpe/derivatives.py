@@ -20,7 +20,7 @@ __all__ = ["MOST_CONFIGURATIONS", "Derivatives", "Layout"]
 Floats = NDArray[np.float64]
 
 MOST_CONFIGURATIONS = 2**22
-"""Networks with more, summed over the actions, are not gone through: it would take longer than a tenth of a second."""
+"""Networks with more, summed over the actions, are not gone through."""
 
 
 class Derivatives(NamedTuple):

@@ -330,6 +330,7 @@ def _means(plays, rewards):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def add_plays(arm, which, codes, value, plays, rewards):  # type: ignore[no-untyped-def]
+    """Add rounds to the plays and rewards of the arm of their action; -1 for none."""
     last = codes.shape[1] - 1
     for row in range(len(which)):
         i = arm[which[row]]

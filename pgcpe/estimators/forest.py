@@ -112,6 +112,7 @@ def count_plays(  # type: ignore[no-untyped-def]
     n,
     x,
 ):
+    """Add rounds to the counts of every arm's tree, each as far as its action is admitted and its treatments agree."""
     reward = codes.shape[1] - 1
     for row in range(len(codes)):
         for i in range(len(level_start) - 1):

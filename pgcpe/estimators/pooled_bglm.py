@@ -263,7 +263,7 @@ class PooledBGLM(PairwiseEstimator):
         """Return whether the plays contradict the link, or that the parents add up; by chance with probability alpha.
 
         At all times together: the mixture of tables without any link has a likelihood of ``1 / alpha`` times that of
-        every choice of coefficients (0b.8: a martingale under each).
+        every choice of coefficients, over which it is a martingale.
         """
         mixture = best = 0.0
         for design, entries, theta in zip(self._designs, self._entries, self.theta_, strict=True):
@@ -309,6 +309,7 @@ class _Region:
         pair = Layout(self._tables.parents, self._tables.cards, self._tables.forced[[leader, other]])
 
         def objective(u: Floats) -> tuple[float, Floats]:
+            """Return the leader's reward less the other's, and the gradient."""
             p, slope = self._entries(u)
             found = pair.derivatives(p, self._values)
             return float(found.mean[0] - found.mean[1]), self._gradient(found.slope[0] - found.slope[1], slope)
