@@ -10,7 +10,7 @@ from helpers import dag
 
 from pgcpe import BGLM, CausalBandit, EmpiricalMeans, PooledCCPE, SimulatedEnvironment, do, expected_rewards
 from pgcpe.confidence import Intervals, asymptotic_threshold
-from pgcpe.estimators.base import PairwiseEstimator
+from pgcpe.estimators.base import Estimated, PairwiseEstimator
 from pgcpe.estimators.pooled_bglm import PooledBGLM
 from pgcpe.pairwise import pairwise_glr
 from pgcpe.paper import experiment_3
@@ -63,10 +63,10 @@ class Fixed(PairwiseEstimator):
         return self
 
     def estimates(self):
-        return 0.5 - self.gap, self.variance, np.zeros_like(self.gap)
+        return Estimated(0.5 - self.gap, self.variance, np.zeros_like(self.gap))
 
     def differences(self, leader):
-        return self.gap, self.variance, np.zeros_like(self.gap)
+        return Estimated(self.gap, self.variance, np.zeros_like(self.gap))
 
     def gain(self, leader, weights):
         self.asked.append((leader, weights.tolist()))
@@ -227,7 +227,8 @@ def test_the_worth_of_arms_by_hand():
     """exp(-z) z / variance for z = max(gap + epsilon, s)^2 / (2 variance), of the arms open; and the highest index."""
     bandit = question()
     gap, variance = [0.0, 0.2, 0.1, -0.05, 0.3], [0.0, 0.01, 0.04, 0.01, 0.05]
-    now = state(bandit, models=[Fixed(gap, variance)], epsilon=0.02)
+    estimates = 0.5 - np.array(gap)
+    now = state(bandit, models=[Fixed(gap, variance)], epsilon=0.02, estimates=estimates)
     z = [0, 0.22**2 / 0.02, 0.5, 0.5, 0.32**2 / 0.1]
     for arms in ((1, 2, 3, 4), (1, 4), (0, 1, 2)):
         expected = np.array([math.exp(-z[i]) * z[i] / variance[i] if i and i in arms else 0.0 for i in range(5)])
@@ -236,13 +237,14 @@ def test_the_worth_of_arms_by_hand():
     assert GreatestProgress(Open()).worth(now).nonzero()[0].tolist() == [1]  # nothing open: the challenger
     # indices .1 - .2, .2 - .1, .1 + .05, .2236 - .3
     assert HighestChallenger().worth(now).tolist() == [0, 0, 0, 1, 0]
-    assert HighestChallenger().worth(state(bandit, models=[Fixed(gap, [0, 0.01, 0.09, 0.01, 0.05])]))[2] == 1
+    wider = Fixed(gap, [0, 0.01, 0.09, 0.01, 0.05])
+    assert HighestChallenger().worth(state(bandit, models=[wider], estimates=estimates))[2] == 1
 
 
-def test_each_estimator_is_asked_about_the_arms_it_is_surest_of():
+def test_each_estimator_is_asked_about_the_arms_that_no_later_one_knows_of():
     bandit = question()
     one = Fixed([0.0, 0.1, 0.1, 0.1, 0.1], [0.0, 1e-3, 9e-3, 1e-3, 9e-3], np.zeros((6, 5)))
-    other = Fixed([0.0, 0.1, 0.1, 0.1, 0.1], [0.0, 2e-3, 2e-3, 2e-3, 2e-3], np.zeros((6, 5)))
+    other = Fixed([0.0, 0.1, 0.1, 0.1, 0.1], [0.0, np.inf, 2e-3, np.inf, 2e-2], np.zeros((6, 5)))
     GreatestProgress(Open(1, 2, 3, 4)).choose(state(bandit, models=[one, other], plays=[9] * 5))
     (leader, weights), (same, others) = one.asked[-1], other.asked[-1]
     assert leader == same == 0

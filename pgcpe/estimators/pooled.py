@@ -158,12 +158,6 @@ class PooledTrees(PairwiseEstimator):
 
     # ------------------------------------------------------------------------------------------------ arms in pairs
 
-    def smoothed(self) -> tuple[Floats, Floats]:
-        """Return the trees' estimates from smoothed frequencies and their variances; 1/2 and infinity without one."""
-        started(self)
-        value, variance, _ = smoothed_values(*self._forest, *self._counts)
-        return value, variance
-
     def estimates(self) -> Estimated:
         """Return of every arm the estimate, its variance, and what it may be off by, by its tree or its own plays."""
         standing = self._standing()
@@ -190,7 +184,8 @@ class PooledTrees(PairwiseEstimator):
         of_arm = np.array(weights, dtype=np.float64)
         of_arm[leader] = weights.sum() - weights[leader]
         out = np.zeros(len(bandit.playable))
-        shares = (self._passive + 0.5) / (self._passive.sum(axis=1, keepdims=True) + 1.0)
+        cards = np.array([len(states) for states in bandit.coding.states])
+        shares = (self._passive + 0.5) / (self._passive.sum(axis=1) + 0.5 * cards)[:, None]
         progress(*self._settings, shares, *self._forest[:5], self._passes()[2], of_arm, standing.tree, out)
         n, x = self._direct
         mean = (x + 0.5) / (n + 1.0)

@@ -15,6 +15,7 @@ from pgcpe.contraction import Contraction
 from pgcpe.derivatives import Derivatives, Layout
 from pgcpe.estimators.base import SELDOM, Estimated, PairwiseEstimator, started
 from pgcpe.estimators.contingency import MOST_CELLS
+from pgcpe.estimators.shrinkage import FEWEST_PARENTS, additive_design, drawn_shares
 from pgcpe.identification import without_noise
 from pgcpe.networks import latents_of
 from pgcpe.samples import ForcedCodes, Samples
@@ -82,7 +83,13 @@ class TableModel(PairwiseEstimator):
         self.nodes_, self.cards_, self.parents_ = self._tables.nodes, self._tables.cards, self._tables.parents
         self.forced_ = self._tables.forced
         self._contract = Contraction(self.parents_, self.cards_, self.forced_, len(self.nodes_) - 1)
+        self._designs = {
+            i: additive_design(tuple(self.cards_[p] for p in parents))
+            for i, parents in enumerate(self.parents_)
+            if len(parents) >= FEWEST_PARENTS and self._tables.layout.small
+        }
         self._means: Floats | None = None
+        self._guess: Floats | None = None
         self._found: tuple[Floats, Floats, Derivatives] | None = None
         self.served_, self.distrusted_ = np.ones(len(bandit.arms), np.bool_), np.zeros(len(bandit.arms), np.bool_)
         return self
@@ -90,7 +97,7 @@ class TableModel(PairwiseEstimator):
     def update(self, samples: Samples) -> Self:
         """Count every play for the nodes that its action leaves free."""
         self._tables.add(samples)
-        self._means = self._found = None
+        self._means = self._guess = self._found = None
         return self
 
     @property
@@ -106,11 +113,12 @@ class TableModel(PairwiseEstimator):
         """Return the estimated expected reward of every arm, exactly from the tables."""
         started(self)
         if self._means is None:
-            tables = self.tables()
-            last = len(self.nodes_) - 1
-            tables[last] = tables[last] @ self.bandit_.reward_array
-            self._means = self._contract(tables)
+            self._means = self._expected(self.tables())
         return self._means.copy()
+
+    def _expected(self, tables: dict[int, Floats]) -> Floats:
+        last = len(self.nodes_) - 1
+        return np.asarray(self._contract({**tables, last: tables[last] @ self.bandit_.reward_array}))
 
     # ------------------------------------------------------------------------------------------------ arms in pairs
 
@@ -121,10 +129,20 @@ class TableModel(PairwiseEstimator):
         return self._tables.layout.small
 
     def estimates(self) -> Estimated:
-        """Return the estimate of every arm, its variance, and what it may be off by."""
-        _, _, found = self._derivatives()
+        """Return the estimate of every arm, its variance, and what it may be off by.
+
+        Here, where the best guess is wanted, the rows of tables with three parents or more borrow from one another
+        (`pgcpe.estimators.shrinkage`). Variances, and `differences`, are those of the plain tables: a certificate
+        counts no play for more than one row.
+        """
+        started(self)
+        if self._guess is None:
+            tables, counts = self.tables(), self.counts_
+            for i, design in self._designs.items():
+                tables[i] = drawn_shares(counts[i].reshape(len(design), -1), design).reshape(counts[i].shape)
+            self._guess = self._expected(tables)
         variance = np.where(self.distrusted_, np.inf, self._spread(-1).sum(axis=1))
-        return Estimated(found.mean[: len(variance)].copy(), variance, self._off(-1))
+        return Estimated(self._guess.copy(), variance, self._off(-1))
 
     def differences(self, leader: int) -> Estimated:
         """Return how far each arm is below the leader, the variance and what it may be off by; common rows cancel."""

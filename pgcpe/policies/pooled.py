@@ -19,7 +19,7 @@ from pgcpe.estimators.pooled_bglm import PooledBGLM
 from pgcpe.estimators.tables import TableModel
 from pgcpe.policies.base import Policy
 from pgcpe.policies.phases import n_arms_of
-from pgcpe.policies.progress import GreatestProgress, HighestChallenger, ObserveLeaderAndOpen, surest_estimates
+from pgcpe.policies.progress import GreatestProgress, HighestChallenger, ObserveLeaderAndOpen, latest_estimates
 from pgcpe.policies.rules import Opening, PolicyState, SamplingRule, Seed
 from pgcpe.policies.stopping import LikelihoodRatioSet, PairwiseAsymptotic, Reported, SeparatedOrTold
 
@@ -45,8 +45,9 @@ class PooledCCPE(Policy):
 
     An arm is estimated from the plays of all actions: through a tree of its own (`PooledTrees`), which a play enters as
     far as it shows the tree's factors as observation does, and, where the reward has no hidden causes in common with
-    others, through the tables P(X | parents) of all nodes (`TableModel`). Of the two, that of the smaller variance
-    counts for a pair of arms.
+    others, through the tables P(X | parents) of all nodes (`TableModel`). Where
+    there are tables they alone count for recommendations, for what is played and for the asymptotic stop: of estimates
+    that hold where they hold none varies less.
 
     **exact** (the default): stops when every other arm is separated from the recommended one by exact intervals, or
     told from it by direct plays (`SeparatedOrTold`). The arm returned is within epsilon of the best with probability at
@@ -200,7 +201,7 @@ class PooledCCPE(Policy):
         """Return what is known; for the asymptotic guarantee with its own intervals to show."""
         state = super()._standing(merged)
         if self.guarantee == "asymptotic" and state.n_plays:
-            _, variance = surest_estimates(self._models)
+            _, variance = latest_estimates(self._models)
             nats = asymptotic_threshold(state.n_plays, self.delta / len(variance))
             radius = np.sqrt(2.0 * nats * variance)
             state.shown = Intervals(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pgcpe.actions import Action
 from pgcpe.estimators.base import EmpiricalMeans, Estimator, PairwiseEstimator
-from pgcpe.policies.rules import Differences, Opening, PolicyState, SamplingRule
+from pgcpe.policies.rules import Differences, Opening, PolicyState, SamplingRule, by_the_last
 
 __all__ = ["GreatestProgress", "HighestChallenger", "ObserveLeaderAndOpen"]
 
@@ -27,7 +27,7 @@ ROUNDS = 10
 MANY = 8
 """Observation is in every iteration as long as more arms than that are open: it helps many a little, none much."""
 
-BATCH = 0.005
+BATCH = 0.01
 """An action, or an iteration, is played at once for this share of the plays so far."""
 
 
@@ -36,20 +36,20 @@ LEAST_VARIANCE = 1e-20
 
 
 class Surest(SamplingRule):
-    """Ranks by the estimate of the smallest variance; the challenger is the arm of the highest upper bound."""
+    """Ranks by the last estimator that knows of an arm; the challenger is the arm of the highest upper bound."""
 
     optimistic: ClassVar[bool] = True
 
     def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> Floats:
-        """Return for each arm the estimate of the estimator that is surest of it."""
-        return surest_estimates(models)[0]
+        """Return for each arm the estimate of the last estimator that knows of it."""
+        return latest_estimates(models)[0]
 
 
 class ObserveLeaderAndOpen(Surest):
     """``do()``, the leader, and the arm of the highest upper bound among those that the stop is still open for.
 
     In place of what may not be played comes the action that adds most to the difference of the two. The iteration is
-    repeated for one play in two hundred of those so far.
+    repeated for one play in a hundred of those so far.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Informed(Surest):
 
     Twenty observations come first, then two plays of every arm that no model knows of. One play in ten observes (where
     ``do()`` may not be played, the playable actions in turn), so that everything that is estimated keeps a share of the
-    plays. An action is played for one play in two hundred at once.
+    plays. An action is played for one play in a hundred at once.
     """
 
     def choose(self, state: PolicyState) -> list[Action]:
@@ -163,18 +163,16 @@ class HighestChallenger(Informed):
 
     def worth(self, state: PolicyState) -> Floats:
         """Return 1 for the challenger."""
-        told = state.differences
-        index = np.where(told.variance > LEAST_VARIANCE, np.sqrt(told.variance) - told.gap, -np.inf)
+        variance = state.differences.variance
+        index = np.where(variance > LEAST_VARIANCE, state.estimates + np.sqrt(variance), -np.inf)
         index[state.leader] = -np.inf
         return np.asarray(np.arange(len(index)) == index.argmax(), dtype=np.float64)
 
 
-def surest_estimates(models: Sequence[Estimator]) -> tuple[Floats, Floats]:
-    """Return for each arm the estimate of the smallest variance, and that variance with what it may be off by."""
-    found = [model.estimates() for model in models if isinstance(model, PairwiseEstimator)]
-    values, variances, off = (np.array(part) for part in zip(*found, strict=True))
-    by, arms = variances.argmin(axis=0), np.arange(values.shape[1])
-    return values[by, arms], (variances + off**2)[by, arms]
+def latest_estimates(models: Sequence[Estimator]) -> tuple[Floats, Floats]:
+    """Return what the last estimator says of each arm that it knows of, and the variance with what it may be off by."""
+    said, _ = by_the_last([m for m in models if isinstance(m, PairwiseEstimator)], lambda model: model.estimates())
+    return said.value, said.variance + said.off**2
 
 
 def _most(state: PolicyState, weights: Sequence[Floats]) -> Action:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple, Protocol
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence import Intervals
-from pgcpe.estimators.base import EmpiricalMeans, Estimator, PairwiseEstimator
+from pgcpe.estimators.base import EmpiricalMeans, Estimated, Estimator, PairwiseEstimator
 from pgcpe.samples import Samples
 
 __all__ = ["Differences", "Opening", "PolicyState", "SamplingRule", "Seed", "StoppingRule", "Verdict"]
@@ -91,21 +91,19 @@ class PolicyState:
 
     @cached_property
     def differences(self) -> Differences:
-        """How far each arm is below the leader, by the estimator of the smallest variance: to choose what to play."""
-        gaps, variances, _ = self._opinions
-        return _by_smallest(gaps, variances)
+        """How far each arm is below the leader, by the last estimator that knows of both: to choose what to play."""
+        said, by = self._opinions
+        return Differences(said.value, said.variance, by)
 
     @cached_property
     def cautious(self) -> Differences:
         """The same with the square of what estimates may be off by in the variance: to decide when to stop."""
-        gaps, variances, off = self._opinions
-        return _by_smallest(gaps, variances + off**2)
+        said, by = self._opinions
+        return Differences(said.value, said.variance + said.off**2, by)
 
     @cached_property
-    def _opinions(self) -> tuple[NDArray[np.float64], ...]:
-        """What each of the estimators that compare arms in pairs says of the leader and each arm."""
-        found = [model.differences(self.leader) for model in self.pairwise]
-        return tuple(np.array(part) for part in zip(*found, strict=True))
+    def _opinions(self) -> tuple[Estimated, NDArray[np.intp]]:
+        return by_the_last(self.pairwise, lambda model: model.differences(self.leader))
 
     @property
     def pairwise(self) -> list[PairwiseEstimator]:
@@ -113,10 +111,23 @@ class PolicyState:
         return [model for model in self.models if isinstance(model, PairwiseEstimator)]
 
 
-def _by_smallest(gaps: NDArray[np.float64], variances: NDArray[np.float64]) -> Differences:
-    """Return for each pair what the estimator of the smallest variance says."""
-    by, arms = variances.argmin(axis=0), np.arange(variances.shape[1])
-    return Differences(gaps[by, arms], variances[by, arms], by)
+def by_the_last(
+    models: Sequence[PairwiseEstimator], ask: Callable[[PairwiseEstimator], Estimated]
+) -> tuple[Estimated, NDArray[np.intp]]:
+    """Return for each arm what the last estimator says that knows of it, with a finite variance, and which that is.
+
+    The later ones assume more and are the surer where it holds. To take the smaller of two variances instead would
+    favour the one that is too small by chance. The earlier ones are not asked where nobody needs them.
+    """
+    said = ask(models[-1])
+    by = np.full(len(said.value), len(models) - 1)
+    for k in range(len(models) - 2, -1, -1):
+        unknown = ~np.isfinite(said.variance)
+        if not unknown.any():
+            break
+        said = Estimated(*(np.where(unknown, other, own) for other, own in zip(ask(models[k]), said, strict=True)))
+        by[unknown] = k
+    return said, by
 
 
 class Verdict(NamedTuple):

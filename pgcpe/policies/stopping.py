@@ -170,8 +170,8 @@ class SeparatedOrTold:
 class PairwiseAsymptotic:
     """Stop when the estimates tell the leader from every other arm: (gap + epsilon)^2 / (2 variance) reaches beta(t).
 
-    The differences are those of the estimators, of the surest for each pair; beta is that of the asymptotic confidence
-    sequence at delta / (K - 1) (`pgcpe.confidence.asymptotic_threshold`).
+    The differences are those of `PolicyState.cautious`; beta is that of the asymptotic confidence sequence at
+    delta / (K - 1) (`pgcpe.confidence.asymptotic_threshold`).
 
     Asymptotic: it holds in the limit, for sampling rules under which every part that matters of what is estimated keeps
     a positive share of the plays. A rule that looks for its weakness can make it fail. It never stops before a hundred

@@ -1,0 +1,98 @@
+"""Rows of a table that borrow from one another: each drawn towards what an additive model of all of them says."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["FEWEST_PARENTS", "additive_design", "drawn_shares"]
+
+Floats = NDArray[np.float64]
+
+FEWEST_PARENTS = 3
+"""Of fewer parents the additive model of a table has hardly fewer coefficients than the table has rows."""
+
+RIDGE = 2.0
+"""In plays: how much each coefficient but the mean is held near 0."""
+
+STRENGTHS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0])
+"""How many plays what the model says of a row may count, beside those of the row."""
+
+LEAST = 0.02
+"""The additive model, which is linear, is cut off here before its shares are made to sum to 1."""
+
+
+def additive_design(cards: tuple[int, ...]) -> Floats:
+    """Return the rows of an additive model for all states of the parents, the last changing fastest.
+
+    The first column is the mean; the others, one for each further state of each parent, sum to 0.
+
+    Examples
+    --------
+    >>> additive_design((2, 2)).tolist()
+    [[1.0, -0.5, -0.5], [1.0, -0.5, 0.5], [1.0, 0.5, -0.5], [1.0, 0.5, 0.5]]
+    """
+    states = np.indices(cards).reshape(len(cards), -1)
+    columns = [(states[j] == k) - 1.0 / card for j, card in enumerate(cards) for k in range(1, card)]
+    return np.column_stack([np.ones(math.prod(cards)), *columns])
+
+
+@njit(cache=True)
+def drawn_shares(counts, design):  # type: ignore[no-untyped-def]
+    """Return the estimated shares of each row of a table, from the counts of all rows.
+
+    A row with n plays, c of them in a state, is estimated by (c + M g) / (n + M): g is what a least-squares fit of the
+    additive model to all rows says, M how much that counts. The plain estimate (c + 1/2) / (n + m/2), with m states, is
+    one more candidate. Estimates are averaged, each weighted by the likelihood of every play under the estimate from
+    all others; the fit, which is not made again without each play, is charged one nat for each degree of freedom that
+    it used. With many plays a row the counts alone decide.
+
+    Parameters
+    ----------
+    counts
+        Array (rows, states).
+    design
+        `additive_design` of the parents.
+
+    Returns
+    -------
+    numpy.ndarray
+        The shares, rows that sum to 1.
+    """
+    rows, states = counts.shape
+    d = design.shape[1]
+    n = counts.sum(axis=1)
+    seen = (design * n.reshape(-1, 1)).T @ design
+    penalised = seen + RIDGE * np.eye(d)
+    penalised[0, 0] = seen[0, 0] + 0.5 * states
+    toward = design.T @ counts
+    toward[0] += 0.5
+    model = np.maximum(design @ np.linalg.solve(penalised, toward), LEAST)
+    for r in range(rows):
+        model[r] /= model[r].sum()
+    charge = (states - 1) * np.trace(np.linalg.solve(penalised, seen))
+
+    candidates = len(STRENGTHS)
+    fit = np.zeros(candidates + 1)
+    for r in range(rows):
+        for k in range(states):
+            c = counts[r, k]
+            if c > 0:
+                for j in range(candidates):
+                    strength = STRENGTHS[j]
+                    fit[j] += c * math.log((c - 1.0 + strength * model[r, k]) / (n[r] - 1.0 + strength))
+                fit[candidates] += c * math.log((c - 0.5) / (n[r] - 1.0 + 0.5 * states))
+    fit[:candidates] -= charge
+    weight = np.exp(fit - fit.max())
+    weight /= weight.sum()
+
+    shares = np.empty((rows, states))
+    for r in range(rows):
+        for k in range(states):
+            shares[r, k] = weight[candidates] * (counts[r, k] + 0.5) / (n[r] + 0.5 * states)
+            for j in range(candidates):
+                shares[r, k] += weight[j] * (counts[r, k] + STRENGTHS[j] * model[r, k]) / (n[r] + STRENGTHS[j])
+    return shares
