@@ -141,15 +141,15 @@ def test_twenty_observations_come_first(sampling):
 
 @pytest.mark.parametrize("sampling", ["progress", "index"])
 def test_a_tenth_of_the_plays_observe_and_no_more_where_that_is_dear(sampling):
-    """A batch is one play, or two from 400 plays on. Anything else is played only while a tenth observed, so that of n
-    plays at least (n - 2) / 10 did."""
+    """A batch is a hundredth of the plays, here at most four. Anything else is played only while a tenth observed, so
+    that of n plays at least (n - 4) / 10 did."""
     policy = PooledCCPE(question(costs={do(): 1000}), sampling=sampling, guarantee="asymptotic", epsilon=0, delta=1e-6)
     world, shares = environment(1), []
     while policy.n_plays < 420 and not policy.stopped:
         actions = policy.ask()
         policy.tell(actions, world.perform(actions))
         observed = policy.plays_by_action[do()]
-        assert 10 * observed >= policy.n_plays - 2
+        assert 10 * observed >= policy.n_plays - 4
         shares.append(observed / policy.n_plays)
     assert policy.n_plays > 300
     assert shares[-1] <= 0.11
@@ -157,13 +157,13 @@ def test_a_tenth_of_the_plays_observe_and_no_more_where_that_is_dear(sampling):
 
 @pytest.mark.parametrize("sampling", ["progress", "index"])
 def test_where_nothing_may_be_observed_every_arm_keeps_a_share(sampling):
-    """Anything else is played only while each of K arms has a K-th of a tenth; then it takes K + 1 batches, of one play
-    up to 400, to raise the least."""
+    """Anything else is played only while each of K arms has a K-th of a tenth; then it takes K + 1 batches, of at
+    most three plays up to 350, to raise the least."""
     policy = PooledCCPE(question(playable=ARMS), sampling=sampling, guarantee="asymptotic", epsilon=0, delta=1e-6)
     result = policy.run(environment(2), budget=350, progress=False)
     assert result.n_plays > 250
     assert set(result.plays_by_action) == set(ARMS)
-    assert min(result.plays_by_action.values()) >= (result.n_plays - 6) / 50
+    assert min(result.plays_by_action.values()) >= (result.n_plays - 18) / 50
     assert max(result.plays_by_action.values()) > 0.3 * result.n_plays
 
 
@@ -185,7 +185,7 @@ def test_arms_that_nothing_else_tells_of_are_played_twice(sampling):
 
 
 def test_batches_grow_with_the_plays():
-    for n, times in ((150, 1), (400, 2), (1_000, 5)):
+    for n, times in ((150, 1), (400, 4), (1_000, 10)):
         policy = PooledCCPE(question(), sampling="progress", epsilon=0, delta=1e-9)
         told(policy, [do(), *ARMS] * (n // 6) + [do()] * (n % 6))
         assert policy.n_plays == n

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pgcpe.estimators.shrinkage import LEAST, RIDGE, STRENGTHS, additive_design, drawn_shares
+from pgcpe.estimators.shrinkage import CHARGE, LEAST, RIDGE, STRENGTHS, additive_design, drawn_shares
 
 
 def by_definition(counts, design):
@@ -17,7 +17,7 @@ def by_definition(counts, design):
     toward[0] += 0.5
     model = np.clip(design @ np.linalg.inv(seen + penalty) @ toward, LEAST, None)
     model = model / model.sum(axis=1, keepdims=True)
-    spent = (m - 1) * np.trace(np.linalg.inv(seen + penalty) @ seen)
+    spent = CHARGE * (m - 1) * np.trace(np.linalg.inv(seen + penalty) @ seen)
     candidates = [(strength * model, spent) for strength in STRENGTHS] + [(np.full((rows, m), 0.5), 0.0)]
     fits, shares = [], []
     for prior, charge in candidates:
