@@ -113,29 +113,45 @@ def count_plays(  # type: ignore[no-untyped-def]
     x,
 ):
     """Add rounds to the counts of every arm's tree, each as far as its action is admitted and its treatments agree."""
-    reward = codes.shape[1] - 1
+    reward, nodes = codes.shape[1] - 1, np.zeros(len(levels) + 1, dtype=np.int64)
     for row in range(len(codes)):
         for i in range(len(level_start) - 1):
             depth = admitted[which[row], i]
-            checked, node, width, cell = treated_start[i], node_start[i], 1, 0
-            for level in range(level_start[i], level_start[i] + depth):
-                agrees = True
-                while agrees and checked < treated_start[i] + before[level]:
-                    agrees = codes[row, treated[checked, 0]] == treated[checked, 1]
-                    checked += agrees
-                if not agrees:
-                    break
-                if level == level_start[i]:
-                    into[node] += 1
-                variable, states = levels[level]
-                if variable < 0:
-                    n[leaf_start[i] + cell] += 1
-                    x[leaf_start[i] + cell] += values[codes[row, reward]]
+            passed = _passes_through(
+                codes, row, level_start[i], depth, levels, before, treated_start[i], treated, nodes
+            )
+            if passed > 0:
+                into[node_start[i]] += 1
+            for level in range(passed):
+                if levels[level_start[i] + level, 0] >= 0:
+                    into[node_start[i] + nodes[level + 1]] += 1
                 else:
-                    node += width
-                    width *= states
-                    cell = cell * states + codes[row, variable]
-                    into[node + cell] += 1
+                    leaf = leaf_start[i + 1] - (node_start[i + 1] - node_start[i] - nodes[level])
+                    n[leaf] += 1
+                    x[leaf] += values[codes[row, reward]]
+
+
+@njit(cache=True)
+def _passes_through(  # type: ignore[no-untyped-def]
+    codes, row, level_start, depth, levels, before, treated_start, treated, nodes
+):
+    """Set the nodes that a round comes to, one for each level from the root on, and return how many levels it passes.
+
+    It passes a level if all treatments before it agree, and comes to the child of the state of the level's variable.
+    """
+    checked, first, width, cell = 0, 0, 1, 0
+    for level in range(depth):
+        while checked < before[level_start + level]:
+            if codes[row, treated[treated_start + checked, 0]] != treated[treated_start + checked, 1]:
+                return level
+            checked += 1
+        if levels[level_start + level, 0] >= 0:
+            states = levels[level_start + level, 1]
+            first += width
+            width *= states
+            cell = cell * states + codes[row, levels[level_start + level, 0]]
+            nodes[level + 1] = first + cell
+    return depth
 
 
 @njit(cache=True)
@@ -243,7 +259,7 @@ def influence(  # type: ignore[no-untyped-def]
     That is the sum, over the nodes it passed, of w (value after - value before) / sqrt((n + m/2) max(n, 1/2)): squared
     and summed over all rounds and the half rounds of the smoothing it is the variance of `pgcpe.trees.smoothed_value`.
     """
-    reward = codes.shape[1] - 1
+    reward, nodes = codes.shape[1] - 1, np.zeros(len(levels) + 1, dtype=np.int64)
     for i in range(len(level_start) - 1):
         if not served[i] or node_start[i] == node_start[i + 1]:
             continue
@@ -259,23 +275,15 @@ def influence(  # type: ignore[no-untyped-def]
             total[node + j] = n[leaf_start[i] + j]
         for row in range(len(codes)):
             depth = admitted[which[row], i]
-            checked, first, width, cell = treated_start[i], 0, 1, 0
-            for level in range(level_start[i], level_start[i] + depth):
-                agrees = True
-                while agrees and checked < treated_start[i] + before[level]:
-                    agrees = codes[row, treated[checked, 0]] == treated[checked, 1]
-                    checked += agrees
-                if not agrees:
-                    break
-                variable, states = levels[level]
-                at = first + cell
-                if variable < 0:
+            passed = _passes_through(
+                codes, row, level_start[i], depth, levels, before, treated_start[i], treated, nodes
+            )
+            for level in range(passed):
+                at = nodes[level]
+                if levels[level_start[i] + level, 0] < 0:
                     after, half = values[codes[row, reward]], 1.0
                 else:
-                    first += width
-                    width *= states
-                    cell = cell * states + codes[row, variable]
-                    after, half = below[node_start[i] + first + cell], 0.5 * states
+                    after, half = below[node_start[i] + nodes[level + 1]], 0.5 * levels[level_start[i] + level, 1]
                 weight = reach[node_start[i] + at] / np.sqrt((total[at] + half) * max(total[at], 0.5))
                 out[row, i] += weight * (after - below[node_start[i] + at])
 
