@@ -189,7 +189,7 @@ def test_never_inside_a_general_optimiser_and_close_to_it():
 
 def test_the_interval_since_a_snapshot_beside_a_general_optimiser():
     """The same bounds as above."""
-    least, most = extremes(40, seed=1, snapshots=True)
+    least, most = extremes(100, seed=1, snapshots=True)
     assert least >= -1e-9
     assert most <= 1e-5
 
