@@ -49,8 +49,9 @@ def told(policy, actions, seed=0):
 class Fixed(PairwiseEstimator):
     """Says of the arms what it is given."""
 
-    def __init__(self, gap, variance, gains=None):
+    def __init__(self, gap, variance, gains=None, off=0.0):
         self.gap, self.variance, self.gains = np.array(gap), np.array(variance), gains
+        self.off = np.full(len(gap), off)
         self.served_ = np.ones(len(gap), dtype=np.bool_)
         self.asked = []
 
@@ -63,10 +64,10 @@ class Fixed(PairwiseEstimator):
         return self
 
     def estimates(self):
-        return Estimated(0.5 - self.gap, self.variance, np.zeros_like(self.gap))
+        return Estimated(0.5 - self.gap, self.variance, self.off)
 
     def differences(self, leader):
-        return Estimated(self.gap, self.variance, np.zeros_like(self.gap))
+        return Estimated(self.gap, self.variance, self.off)
 
     def gain(self, leader, weights):
         self.asked.append((leader, weights.tolist()))
@@ -250,6 +251,23 @@ def test_each_estimator_is_asked_about_the_arms_that_no_later_one_knows_of():
     assert leader == same == 0
     assert np.flatnonzero(weights).tolist() == [1, 3]
     assert np.flatnonzero(others).tolist() == [2, 4]
+
+
+def test_who_says_how_far_an_arm_is_below_the_leader():
+    """The last that knows; to stop, where it may be off by more than its standard error, the smallest sum."""
+    first = Fixed([0.0, 0.1, 0.1, 0.1, 0.1], [0.0, 1e-3, 1e-3, 4e-3, 9e-3], off=0.02)
+    last = Fixed([0.0, 0.2, 0.2, 0.2, 0.2], [0.0, np.inf, 4e-3, 1e-3, 1e-3], off=0.05)  # off by .05^2 = 2.5e-3
+    now = state(question(), models=[first, last])
+    assert now.differences.by.tolist() == [1, 0, 1, 1, 1]
+    assert now.differences.gap.tolist() == [0.0, 0.1, 0.2, 0.2, 0.2]
+    # sums of the first 1.4e-3, 1.4e-3, 4.4e-3, 9.4e-3; of the last infinite, 6.5e-3 (not in doubt), 3.5e-3, 3.5e-3
+    assert now.cautious.by[1:].tolist() == [0, 1, 1, 1]
+    assert now.cautious.variance[1:] == pytest.approx([1.4e-3, 6.5e-3, 3.5e-3, 3.5e-3])
+    last.off[:] = 0.1
+    now = state(question(), models=[first, last])
+    assert now.cautious.by[1:].tolist() == [0, 0, 0, 0]  # 9.4e-3 against 1.1e-2
+    assert now.cautious.gap[1:].tolist() == [0.1] * 4
+    assert now.differences.by.tolist() == [1, 0, 1, 1, 1]
 
 
 def test_the_cycle_takes_the_open_arm_of_the_highest_upper_bound():
