@@ -45,9 +45,8 @@ class PooledCCPE(Policy):
 
     An arm is estimated from the plays of all actions: through a tree of its own (`PooledTrees`), which a play enters as
     far as it shows the tree's factors as observation does, and, where the reward has no hidden causes in common with
-    others, through the tables P(X | parents) of all nodes (`TableModel`). Where
-    there are tables they alone count for recommendations, for what is played and for the asymptotic stop: of estimates
-    that hold where they hold none varies less.
+    others, through the tables P(X | parents) of all nodes (`TableModel`). Where there are tables they are what counts,
+    for of estimates that hold there none varies less; where little was seen of them the stop may go by the trees.
 
     **exact** (the default): stops when every other arm is separated from the recommended one by exact intervals, or
     told from it by direct plays (`SeparatedOrTold`). The arm returned is within epsilon of the best with probability at
