@@ -171,15 +171,26 @@ def markdown(rows: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def summary(rows: pd.DataFrame) -> str:
+    """Return the short table of the README: median plays, a column for each experiment."""
+    plays = table(rows).pivot(index="policy", columns="experiment", values="plays")
+    certificate = rows[rows["certificate"] != ""].groupby("policy")["certificate"].first()
+    lines = ["| policy | certificate | " + " | ".join(QUESTIONS) + " |", "|---" * (2 + len(QUESTIONS)) + "|"]
+    for policy in plays.max(axis=1).sort_values(ascending=False).index:
+        cells = ["" if np.isnan(plays.loc[policy, name]) else f"{plays.loc[policy, name]:,.0f}" for name in QUESTIONS]
+        lines.append(f"| {policy} | {certificate.get(policy, 'none')} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=40, help="default %(default)s")
     parser.add_argument("--many", type=int, default=200, help="of the asymptotic guarantee; default %(default)s")
     parser.add_argument("--jobs", type=int, default=2, help="default %(default)s")
     parser.add_argument("--file", type=Path, required=True, help="CSV file that the rows are kept in")
-    parser.add_argument("--markdown", action="store_true", help="print the table of the README from the file")
+    parser.add_argument("--markdown", action="store_true", help="print the tables of the READMEs from the file")
     arguments = parser.parse_args()
     if arguments.markdown:
-        print(markdown(read_rows(arguments.file)))
+        print(markdown(read_rows(arguments.file)), summary(read_rows(arguments.file)), sep="\n\n")
     else:
         study(arguments.runs, arguments.many, arguments.jobs, arguments.file)
