@@ -11,7 +11,7 @@ from pgmpy.base import DAG
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
-from pgcpe import CausalBandit, interventions
+from pgcpe import CausalBandit, expected_rewards, interventions
 
 SMALLEST = 0.02
 """No entry of a table is smaller."""
@@ -94,7 +94,7 @@ def spoiled(network: DiscreteBayesianNetwork, rng: np.random.Generator) -> DAG:
 
 
 def values_of(network: DiscreteBayesianNetwork, bandit: CausalBandit) -> Any:
-    """Return the true expected rewards of a bandit's arms under the network."""
-    from pgcpe import expected_rewards
-
-    return expected_rewards(network, bandit, progress=False)
+    """Return the true expected rewards of all arms that were listed, also of those that the bandit's graph merged."""
+    listed = [arm for merged in bandit.merged.values() for arm in merged]
+    question = CausalBandit(network, reward=bandit.reward, arms=listed, merge_equal=False)
+    return expected_rewards(network, question, progress=False)

@@ -132,17 +132,20 @@ class TableModel(PairwiseEstimator):
         """Return the estimate of every arm, its variance, and what it may be off by.
 
         Here, where the best guess is wanted, the rows of tables with three parents or more borrow from one another
-        (`pgcpe.estimators.shrinkage`). Variances, and `differences`, are those of the plain tables: a certificate
-        counts no play for more than one row.
+        (`pgcpe.estimators.shrinkage`; `pseudo_count` concerns the others). Variances, and `differences`, are those of
+        the plain tables: a certificate counts no play for more than one row.
         """
-        started(self)
+        _, _, found = self._derivatives()
         if self._guess is None:
-            tables, counts = self.tables(), self.counts_
-            for i, design in self._designs.items():
-                tables[i] = drawn_shares(counts[i].reshape(len(design), -1), design).reshape(counts[i].shape)
-            self._guess = self._expected(tables)
+            self._guess = self._drawn_means() if self._designs else found.mean[: len(self.forced_)].copy()
         variance = np.where(self.distrusted_, np.inf, self._spread(-1).sum(axis=1))
         return Estimated(self._guess.copy(), variance, self._off(-1))
+
+    def _drawn_means(self) -> Floats:
+        tables, counts = self.tables(), self.counts_
+        for i, design in self._designs.items():
+            tables[i] = drawn_shares(counts[i].reshape(len(design), -1), design).reshape(counts[i].shape)
+        return self._expected(tables)
 
     def differences(self, leader: int) -> Estimated:
         """Return how far each arm is below the leader, the variance and what it may be off by; common rows cancel."""

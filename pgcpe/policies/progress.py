@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
@@ -35,7 +36,7 @@ LEAST_VARIANCE = 1e-20
 """Arms whose difference has no more than this are the same to the estimators."""
 
 
-class Surest(SamplingRule):
+class Latest(SamplingRule):
     """Ranks by the last estimator that knows of an arm; the challenger is the arm of the highest upper bound."""
 
     optimistic: ClassVar[bool] = True
@@ -45,7 +46,7 @@ class Surest(SamplingRule):
         return latest_estimates(models)[0]
 
 
-class ObserveLeaderAndOpen(Surest):
+class ObserveLeaderAndOpen(Latest):
     """``do()``, the leader, and the arm of the highest upper bound among those that the stop is still open for.
 
     In place of what may not be played comes the action that adds most to the difference of the two. The iteration is
@@ -86,7 +87,7 @@ class ObserveLeaderAndOpen(Surest):
         return int(left[np.lexsort((state.rank[left], state.plays[left], -state.intervals.upper[left]))[0]])
 
 
-class Informed(Surest):
+class Informed(Latest):
     """What the rules that weigh plays by what they add have in common.
 
     Twenty observations come first, then two plays of every arm that no model knows of. One play in ten observes (where
@@ -201,5 +202,6 @@ def _in_turn(state: PolicyState) -> Action:
 
 
 def _turn(state: PolicyState) -> int:
-    """Return the number of the batch, as far as the plays told show it."""
-    return state.n_plays // max(1, int(BATCH * state.n_plays))
+    """Return the number of the batch: one for each of the first plays, then one whenever the plays grew by a batch."""
+    n, single = state.n_plays, 2.0 / BATCH  # from so many plays on a batch is more than one
+    return n if n < single else int(single + math.log(n / single) / math.log1p(BATCH))

@@ -100,7 +100,7 @@ class PolicyState:
         """The same with the square of what estimates may be off by in the variance: to decide when to stop.
 
         Where that square is more than the variance, as of a large table of which little was seen, the estimator that
-        has the smallest sum of the two says how far.
+        has the smallest sum of the two says how far: of what an estimate may be off by little is left to chance.
         """
         said, by = self._opinions
         gap, variance = said.value, said.variance + said.off**2
