@@ -10,6 +10,7 @@ SAID = {
     "01_quickstart": "within 0.2 of the best",
     "02_bglm": "within two standard errors",
     "03_paper_figures": "168 of 168 rows are those kept",
+    "04_every_play": "direct plays contradict the graph",
 }
 """What each notebook must have found."""
 
