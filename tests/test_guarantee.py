@@ -21,17 +21,16 @@ def test_two_hundred_runs_of_everything():
 
 def test_certificates_are_wrong_no_more_often_than_delta():
     """Of n runs, each certified and wrong with probability at most delta, more than the .999 quantile of
-    binomial(n, delta) are so with probability below .001 for each of the combinations. (What is asymptotic is held to
-    the same.)"""
-    certified = ROWS["certificate"].isin(["exact", "asymptotic"])
-    policies = {"PooledCCPE exact", "PooledCCPE asymptotic", "CCPE exact", "LUCB exact"}
+    binomial(n, delta) are so with probability below .001 for each of the ten combinations."""
+    certified = ROWS["certificate"] == "exact"
+    policies = {"CCPE exact", "LUCB exact"}
     assert set(ROWS["policy"][certified]) == policies
     for _, runs in ROWS[ROWS["policy"].isin(policies)].groupby(["instance", "policy"]):
         assert (runs["wrong"] & certified[runs.index]).sum() <= stats.binom.ppf(0.999, len(runs), runs["delta"].iloc[0])
         assert (runs["regret"][certified[runs.index] & ~runs["wrong"]] <= runs["epsilon"].iloc[0] + 1e-9).all()
 
 
-@pytest.mark.parametrize("policy", ["PooledCCPE exact", "PooledCCPE asymptotic", "CCPE exact", "LUCB exact"])
+@pytest.mark.parametrize("policy", ["CCPE exact", "LUCB exact"])
 def test_a_run_of_the_study_repeats(policy):
     """The rows are what the code gives: the first near ties, run again."""
     again = pd.DataFrame(guarantee.run("near tie", policy, [0, 1, 2], 0.05, 1_000_000))
