@@ -32,6 +32,7 @@ ROOMS = [
     "estimators.admissible",
     "estimators.equations",
     "estimators.bglm",
+    "estimators.shrinkage",
     "estimators.tables",
     "estimators.pooled_bglm",
     "estimators.forest",
