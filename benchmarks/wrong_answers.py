@@ -2,7 +2,7 @@
 
     python benchmarks/wrong_answers.py --file data/results/wrong_answers.csv.gz
 
-delta = .1, epsilon = .05. A thousand random networks of 5 to 8 variables (`random_networks.py`), two hundred near
+delta = .1, epsilon = .05. Two thousand random networks of 5 to 8 variables (`random_networks.py`), two hundred near
 ties, and two hundred networks whose learner lacks one of the edges or hidden causes. A run is broken off after 1,500
 plays (20,000 of a near tie, 3,000 with a wrong graph), and counts as wrong when it stopped with a certificate for an
 arm that is worse than the best of all listed by more than epsilon; what a wrong graph merged is listed too.
@@ -53,7 +53,7 @@ VARIANTS: dict[str, Callable[..., PooledCCPE]] = {
 }
 
 STUDIES: dict[str, tuple[int, int, dict[str, Callable[..., PooledCCPE]]]] = {
-    "random networks": (1000, 1500, TRUSTING),
+    "random networks": (2000, 1500, TRUSTING),
     "near ties": (200, 20_000, TRUSTING),
     "wrong graphs": (200, 3000, VARIANTS),
 }
