@@ -60,8 +60,8 @@ def error(p, plays, seed):
 def test_rows_that_add_up_are_known_from_few_plays():
     """32 rows from 100 plays: a row alone has about three, the additive model's six coefficients share them all.
 
-    Its variance is about 6 p q / 100 = .013 and that of a plain row, p q / (n + 1), about .055; over 100 tables the
-    mean of the ratio, about a quarter, is not above a half by chance.
+    Over these 100 tables the mean errors are .0162 and .0411, with standard errors .0013 and .0010: half of the second
+    is three standard errors of the difference above the first. The seeds are fixed.
     """
     p = 0.15 + additive_design((2,) * 5)[:, 1:] @ [0.3, 0.1, 0.2, 0.05, 0.1] + 0.375
     drawn, plain = np.mean([error(p, 100, seed) for seed in range(100)], axis=0)
@@ -69,7 +69,7 @@ def test_rows_that_add_up_are_known_from_few_plays():
 
 
 def test_rows_that_do_not_add_up_are_left_to_their_own_plays():
-    """Of parity an additive model says nothing. At 200 plays a row the two estimates are as good within a tenth."""
+    """Of parity an additive model says nothing. The ratio of the errors is 1.000 at 200 plays a row and 1.008 at three."""
     p = np.array([0.2 if sum(map(int, f"{r:05b}")) % 2 else 0.8 for r in range(32)])
     drawn, plain = np.mean([error(p, 6_400, seed) for seed in range(30)], axis=0)
     assert drawn < 1.1 * plain
