@@ -69,7 +69,7 @@ def test_rows_that_add_up_are_known_from_few_plays():
 
 
 def test_rows_that_do_not_add_up_are_left_to_their_own_plays():
-    """Of parity an additive model says nothing. The ratio of the errors is 1.000 at 200 plays a row and 1.008 at three."""
+    """Of parity an additive model says nothing: the ratio of the errors is 1.000 at 200 plays a row, 1.008 at three."""
     p = np.array([0.2 if sum(map(int, f"{r:05b}")) % 2 else 0.8 for r in range(32)])
     drawn, plain = np.mean([error(p, 6_400, seed) for seed in range(30)], axis=0)
     assert drawn < 1.1 * plain
