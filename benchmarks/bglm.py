@@ -17,7 +17,7 @@ from pgmpy.inference import VariableElimination
 from tqdm.auto import tqdm
 
 from pgcpe import BGLM, do
-from pgcpe.links import LINKS
+from pgcpe.models.links import LINKS
 from pgcpe.paper import experiment_1
 
 

@@ -19,7 +19,7 @@ from joblib import Parallel, delayed
 from tqdm.auto import tqdm
 
 from pgcpe import BGLM, CCPE, LUCB, CausalBandit, EmpiricalMeans, Policy, expected_rewards
-from pgcpe.confidence import BGLM_RADII
+from pgcpe.confidence.paper_radii import BGLM_RADII
 from pgcpe.paper import experiment_1
 
 BUDGETS = (100, 200, 400)

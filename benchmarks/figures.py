@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pgcpe.experiments import read_rows
-from pgcpe.figures import FIGURES
+from pgcpe.paper.figures import FIGURES
 
 RESULTS = Path(__file__).parent.parent / "data" / "results"
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from pgcpe import BGLM, CCPE, LUCB, AdmissibleSequence, CausalBandit, EmpiricalMeans, LilUCB, Policy
 from pgcpe.experiments import ALPHAS, grid_search
-from pgcpe.figures import FIGURES
+from pgcpe.paper.figures import FIGURES
 
 BUDGETS = (150, 300, 450)
 

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pgcpe import (
-    CausalBandit,
-    ParallelBandit,
-    Policy,
-    PropagatingInference,
-    TwoPhase,
-    interventions,
-    load_network,
-)
-from pgcpe.figures import FIGURES
+from pgcpe import CausalBandit, ParallelBandit, Policy, PropagatingInference, TwoPhase, interventions, load_network
+from pgcpe.paper.figures import FIGURES
 
 
 def shipped(name: str, reward: str, good: str, latents: tuple[str, ...] = (), **size: int) -> tuple[Any, CausalBandit]:

@@ -1,14 +1,17 @@
 """Find the best intervention on a known causal graph in as few experiments as possible, with a guarantee."""
 
-from pgcpe.actions import Action, do, interventions
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence import Intervals
-from pgcpe.environment import Environment, SimulatedEnvironment, expected_reward, expected_rewards
+from pgcpe.confidence.intervals import Intervals
+from pgcpe.environment.exact import expected_reward, expected_rewards
+from pgcpe.environment.protocol import Environment
+from pgcpe.environment.simulator import SimulatedEnvironment
 from pgcpe.estimators import BGLM, AdmissibleSequence, EmpiricalMeans, Estimate, Estimator, PooledTrees, TableModel
 from pgcpe.experiments import plan, repeat
-from pgcpe.explanation import explain
-from pgcpe.identification import admissible_sequence, equal_effect, is_admissible_sequence
-from pgcpe.networks import load_network, shipped_networks
+from pgcpe.graphs.explanation import explain
+from pgcpe.graphs.identification import admissible_sequence, is_admissible_sequence
+from pgcpe.graphs.load import load_network, shipped_networks
+from pgcpe.plays.actions import Action, do, equal_effect, interventions
+from pgcpe.plays.samples import Samples
 from pgcpe.policies import (
     CCPE,
     KLLUCB,
@@ -26,7 +29,6 @@ from pgcpe.policies import (
     TwoPhase,
     UniformSampling,
 )
-from pgcpe.samples import Samples
 
 __all__ = [
     "BGLM",

@@ -2,7 +2,7 @@
 
 import sys
 
-from pgcpe.cli import main
+from pgcpe.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

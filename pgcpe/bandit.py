@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pgcpe.actions import Action
-from pgcpe.identification import AdmissibleSteps, admissible_sequence, equal_effect, poolable
-from pgcpe.networks import State, find_state, latents_of, states_of, structure_of
-from pgcpe.samples import (
+from pgcpe.graphs.identification import AdmissibleSteps, admissible_sequence, is_invariant_under, relevant_treatments
+from pgcpe.graphs.structure import State, find_state, latents_of, states_of, structure_of
+from pgcpe.plays.actions import Action
+from pgcpe.plays.samples import (
     Coding,
     ForcedCodes,
     Samples,
@@ -178,7 +178,8 @@ class CausalBandit:
         """Return the smallest action of provably equal effect, for an action with the network's states."""
         if action not in self._canonical:
             if action.variables not in self._relevant:
-                self._relevant[action.variables] = equal_effect(self.graph, action, self.reward).variables
+                matters = relevant_treatments(self.graph, action.variables, self.reward)
+                self._relevant[action.variables] = tuple(v for v in action.variables if v in matters)
             relevant = self._relevant[action.variables]
             self._canonical[action] = (
                 action if len(relevant) == len(action) else Action({v: action[v] for v in relevant})
@@ -204,11 +205,11 @@ class CausalBandit:
                 )
         return tuple(known[action.variables] for action in self.canonical)
 
-    def shows(self, played: frozenset[str], variable: str, given: frozenset[str]) -> bool:
-        """Return whether plays that set some variables show P(variable | given) as observation does (`poolable`)."""
+    def is_invariant_under(self, played: frozenset[str], variable: str, given: frozenset[str]) -> bool:
+        """Return whether plays that set some variables show P(variable | given) as observation does."""
         question = played, variable, given
         if question not in self._shows:
-            self._shows[question] = poolable(self.graph, *question)
+            self._shows[question] = is_invariant_under(self.graph, *question)
         return self._shows[question]
 
     @cached_property

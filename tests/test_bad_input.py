@@ -45,15 +45,10 @@ from pgcpe import (
     is_admissible_sequence,
     load_network,
 )
-from pgcpe.confidence import (
-    kt_interval,
-    lucb1_radius,
-    paper_bglm_radius,
-    paper_direct_radius,
-    paper_observational_radius,
-)
+from pgcpe.confidence.paper_radii import paper_bglm_radius, paper_direct_radius, paper_observational_radius
+from pgcpe.confidence.sequences import kt_interval, lucb1_radius
+from pgcpe.confidence.tree_region import likelihood_ratio_interval
 from pgcpe.experiments import plan, repeat
-from pgcpe.trees import likelihood_ratio_interval
 
 GRAPH = dag([("Z", "X"), ("Z", "Y"), ("X", "Y"), ("U", "X")], {"U"})
 CANCER = load_network("cancer")

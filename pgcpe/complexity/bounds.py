@@ -16,7 +16,7 @@ from pgcpe.complexity.hardness import (
     log_bar,
     observation_threshold,
 )
-from pgcpe.confidence import probability
+from pgcpe.confidence.intervals import probability
 
 __all__ = ["bglm_plays", "causal_rejects_error", "general_plays", "parallel_lower_bound"]
 

@@ -14,11 +14,12 @@ from scipy.special import rel_entr
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.complexity.hardness import at_least_two
-from pgcpe.confidence import bernoulli_kl, probability
-from pgcpe.contraction import Contraction
-from pgcpe.estimators.tables import TableModel, variances
-from pgcpe.network_tables import tables_of
-from pgcpe.samples import ForcedCodes
+from pgcpe.confidence.intervals import probability
+from pgcpe.confidence.sequences import bernoulli_kl
+from pgcpe.estimators.table_model import TableModel, variances
+from pgcpe.models.contraction import Contraction
+from pgcpe.models.network_tables import tables_of
+from pgcpe.plays.samples import ForcedCodes
 
 __all__ = [
     "characteristic_time",

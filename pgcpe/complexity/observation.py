@@ -9,13 +9,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.admissible import AdmissibleSequence
-from pgcpe.estimators.equations import modelled_graph
-from pgcpe.identification import nodes_on_paths
-from pgcpe.networks import pgmpy_part
-from pgcpe.samples import actions_of_rows, as_frame
+from pgcpe.estimators.node_equations import modelled_graph
+from pgcpe.graphs.identification import nodes_on_paths
+from pgcpe.graphs.structure import pgmpy_part
+from pgcpe.plays.actions import Action
+from pgcpe.plays.samples import actions_of_rows, as_frame
 
 __all__ = [
     "bglm_observation_probabilities",

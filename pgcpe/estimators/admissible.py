@@ -12,14 +12,16 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence import Intervals, probability
-from pgcpe.estimators.base import Estimate, Estimator, Observations, check_radius, started
+from pgcpe.confidence.intervals import Intervals, probability
+from pgcpe.estimators.base import Estimate, Estimator, started
 from pgcpe.estimators.contingency import MOST_CELLS, ContingencyTables
-from pgcpe.explanation import explain
-from pgcpe.networks import State
-from pgcpe.samples import Samples, actions_of_rows, as_frame, distinct_actions, told_actions
+from pgcpe.estimators.empirical_means import check_radius
+from pgcpe.estimators.schedule import Observations
+from pgcpe.graphs.explanation import explain
+from pgcpe.graphs.structure import State
+from pgcpe.plays.actions import Action
+from pgcpe.plays.samples import Samples, actions_of_rows, as_frame, distinct_actions, told_actions
 
 __all__ = ["AdmissibleSequence"]
 
@@ -34,7 +36,7 @@ class AdmissibleSequence(Estimator):
     Parameters
     ----------
     radius
-        ``"lr"``: the exact likelihood-ratio interval of `pgcpe.trees.likelihood_ratio_interval`. ``"paper"``:
+        ``"lr"``: the exact likelihood-ratio interval of `likelihood_ratio_interval`. ``"paper"``:
         beta_O of Eq. (12) around the plug-in estimate (Eq. 11), [0, 1] until every cell has been seen.
     alpha
         The factor of the paper's radius, by default 8, the constant of its theorem.

@@ -11,15 +11,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence import BGLM_RADII, Intervals, paper_bglm_radius, probability
-from pgcpe.estimators.base import Estimate, Estimator, Observations, started
-from pgcpe.estimators.equations import NodeEquations, modelled_graph, state_of_one
-from pgcpe.identification import nodes_on_paths
-from pgcpe.networks import State, States, states_of, structure_of
-from pgcpe.plotting import plot_graph
-from pgcpe.samples import (
+from pgcpe.confidence.intervals import Intervals, probability
+from pgcpe.confidence.paper_radii import BGLM_RADII, paper_bglm_radius
+from pgcpe.estimators.base import Estimate, Estimator, started
+from pgcpe.estimators.node_equations import NodeEquations, modelled_graph, state_of_one
+from pgcpe.estimators.schedule import Observations
+from pgcpe.graphs.identification import nodes_on_paths
+from pgcpe.graphs.structure import State, States, states_of, structure_of
+from pgcpe.models.sigma import Sigma, check_draws
+from pgcpe.plays.actions import Action
+from pgcpe.plays.samples import (
     ForcedCodes,
     Samples,
     actions_of_rows,
@@ -28,7 +30,7 @@ from pgcpe.samples import (
     first_contradiction,
     told_actions,
 )
-from pgcpe.sigma import Sigma, check_draws
+from pgcpe.plotting import plot_graph
 
 __all__ = ["BGLM"]
 
@@ -58,7 +60,7 @@ class BGLM(Estimator):
         says and need no column for it. Without it every node has an intercept.
     radius
         How beta_O of Eq. (6) is read in a policy: ``"proved"``, ``"printed"``, ``"ell_D"``, ``"ell"`` or ``"plain"``;
-        `pgcpe.confidence.paper_bglm_radius` says what each is worth. All are heuristic. At the constants of the
+        `paper_bglm_radius` says what each is worth. All are heuristic. At the constants of the
         theorem the first two say nothing before millions of plays; ``radius="ell", alpha=0.05`` is what fits the
         paper's Experiment 1, and is too narrow elsewhere.
     alpha

@@ -9,8 +9,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence import Intervals, paper_observational_union, union_radius
-from pgcpe.trees import smoothed_value, tree_interval
+from pgcpe.confidence.intervals import Intervals
+from pgcpe.confidence.paper_radii import paper_observational_union, union_radius
+from pgcpe.confidence.tree_region import smoothed_value, tree_interval
 
 __all__ = ["MOST_CELLS", "ContingencyTables"]
 
@@ -108,7 +109,7 @@ def _count(codes, reward_values, columns, axis, cards, node, leaf, counts, rewar
 def _gather(t, states, axis, cards, treated, node, leaf, counts, rewards, scratch):  # type: ignore[no-untyped-def]
     """Read the tree of one arm off its table: at every treatment only the branch of its state is followed.
 
-    Returns arity, into, n and x as `pgcpe.trees.tree_interval` takes them, as views of the scratch arrays.
+    Returns arity, into, n and x as `tree_interval` takes them, as views of the scratch arrays.
     """
     arity, cells, into, n, x = scratch
     start, size = node[t], 1

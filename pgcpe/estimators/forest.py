@@ -9,9 +9,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import SELDOM
+from pgcpe.confidence.tree_region import interval_since, smoothed_value
+from pgcpe.estimators.base import MIN_CELL_COUNT
 from pgcpe.estimators.contingency import MOST_CELLS
-from pgcpe.trees import interval_since, smoothed_value
 
 __all__ = ["Factor", "Forest", "forest_of"]
 
@@ -206,12 +206,12 @@ def smoothed_values(  # type: ignore[no-untyped-def]
             arity = levels[level_start[i] : level_start[i + 1] - 1, 1].copy()
             nodes, leaves = slice(node_start[i], node_start[i + 1]), slice(leaf_start[i], leaf_start[i + 1])
             value[i], variance[i] = smoothed_value(arity, into[nodes], n[leaves], x[leaves])
-            off[i] = _may_be_off(arity, into[nodes], n[leaves])
+            off[i] = _bias_bound(arity, into[nodes], n[leaves])
     return value, variance, off
 
 
 @njit(cache=True)
-def _may_be_off(arity, into, n):  # type: ignore[no-untyped-def]
+def _bias_bound(arity, into, n):  # type: ignore[no-untyped-def]
     """Return how far a tree's value may be off: half of the share that smoothing has in cells of few plays."""
     reach = np.ones(len(into))
     node, width, child, off = 0, 1, 1, 0.0
@@ -223,12 +223,12 @@ def _may_be_off(arity, into, n):  # type: ignore[no-untyped-def]
                 total += into[c]
             for c in range(child + j * m, child + (j + 1) * m):
                 reach[c] = reach[node + j] * (into[c] + 0.5) / (total + 0.5 * m)
-            if total < SELDOM:
+            if total < MIN_CELL_COUNT:
                 off += reach[node + j] * 0.25 * m / (total + 0.5 * m)
         node, width = child, width * m
         child = node + width
     for j in range(width):
-        if n[j] < SELDOM:
+        if n[j] < MIN_CELL_COUNT:
             off += reach[node + j] * 0.5 / (n[j] + 1.0)
     return off
 
@@ -257,7 +257,7 @@ def influence(  # type: ignore[no-untyped-def]
     """Add to ``out[row, arm]`` what each round moved the estimate of each arm served: its influence.
 
     That is the sum, over the nodes it passed, of w (value after - value before) / sqrt((n + m/2) max(n, 1/2)): squared
-    and summed over all rounds and the half rounds of the smoothing it is the variance of `pgcpe.trees.smoothed_value`.
+    and summed over all rounds and the half rounds of the smoothing it is the variance of `smoothed_value`.
     """
     reward, nodes = codes.shape[1] - 1, np.zeros(len(levels) + 1, dtype=np.int64)
     for i in range(len(level_start) - 1):

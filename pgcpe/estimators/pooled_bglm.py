@@ -14,24 +14,15 @@ from scipy.optimize import minimize
 from scipy.special import betaln, xlogy
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.derivatives import Derivatives, Layout
-from pgcpe.estimators.base import (
-    FIRST_SNAPSHOT,
-    GROWTH,
-    KEPT,
-    Estimated,
-    PairwiseEstimator,
-    checked_refresh,
-    next_due,
-    snapshot_share,
-    started,
-)
+from pgcpe.estimators.base import Estimated, PairwiseEstimator, started
 from pgcpe.estimators.bglm import BGLM
-from pgcpe.estimators.equations import modelled_graph, state_of_one
-from pgcpe.estimators.tables import TableCounts
-from pgcpe.glm import fit_rows
-from pgcpe.links import link_named, probability_of, slope_of
-from pgcpe.samples import Samples
+from pgcpe.estimators.node_equations import modelled_graph, state_of_one
+from pgcpe.estimators.schedule import FIRST_SNAPSHOT, GROWTH, MAX_SNAPSHOTS, checked_refresh, next_due, snapshot_share
+from pgcpe.estimators.table_model import TableCounts
+from pgcpe.models.derivatives import Derivatives, Layout
+from pgcpe.models.glm import fit_rows
+from pgcpe.models.links import link_named, probability_of, slope_of
+from pgcpe.plays.samples import Samples
 
 __all__ = ["PooledBGLM"]
 
@@ -133,7 +124,7 @@ class PooledBGLM(PairwiseEstimator):
                 theta[:1] = 0.5 if v in with_intercept else 0.0
         self._bet = 0.0  # the log-likelihood of all plays under the fits made before them
         self._snapshots = [(0, self._tables.counts.copy(), 0.0)]
-        self.served_, self.distrusted_ = np.ones(len(bandit.arms), np.bool_), np.zeros(len(bandit.arms), np.bool_)
+        self.served_, self.graph_rejected_ = np.ones(len(bandit.arms), np.bool_), np.zeros(len(bandit.arms), np.bool_)
         self._fit()
         return self
 
@@ -151,7 +142,7 @@ class PooledBGLM(PairwiseEstimator):
                 self._fit()
             if until == self._next_snapshot:
                 fresh = self._snapshots[-1][0] + 1, self._tables.counts.copy(), self._bet
-                self._snapshots = [self._snapshots[0], *self._snapshots[1:][1 - KEPT :], fresh]
+                self._snapshots = [self._snapshots[0], *self._snapshots[1:][1 - MAX_SNAPSHOTS :], fresh]
                 self._next_snapshot *= GROWTH
         return self
 
@@ -181,17 +172,17 @@ class PooledBGLM(PairwiseEstimator):
         """Return the estimate of every arm and its variance; a model that holds is not off."""
         found, directions = self._directions()
         zero = [np.zeros_like(d[0]) for d in directions]
-        variance = np.where(self.distrusted_, np.inf, self._variances(zero, directions))
+        variance = np.where(self.graph_rejected_, np.inf, self._variances(zero, directions))
         return Estimated(found.mean[: len(variance)].copy(), variance, np.zeros(len(variance)))
 
     def differences(self, leader: int) -> Estimated:
         """Return how far each arm's estimate is below the leader's, and the variance; coefficients are shared."""
         found, directions = self._directions()
         variance = self._variances([d[leader] for d in directions], directions)
-        mean, doubted = found.mean[: len(variance)], self.distrusted_ | self.distrusted_[leader]
+        mean, doubted = found.mean[: len(variance)], self.graph_rejected_ | self.graph_rejected_[leader]
         return Estimated(mean[leader] - mean, np.where(doubted, np.inf, variance), np.zeros(len(variance)))
 
-    def gain(self, leader: int, weights: Floats) -> Floats:
+    def variance_reduction(self, leader: int, weights: Floats) -> Floats:
         """Return for each playable action what one play takes off the variances of the differences to the leader."""
         found, directions = self._directions()
         reach = found.reach[self._tables.playable]

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.environment import SimulatedEnvironment
+from pgcpe.environment.simulator import SimulatedEnvironment
 from pgcpe.experiments.running import MakePolicy, repeat
 from pgcpe.policies import CCPE, KLLUCB, LUCB, PooledCCPE, TopTwo
 

@@ -19,7 +19,7 @@ from joblib import Parallel, delayed
 from tqdm.auto import tqdm
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.environment import Environment
+from pgcpe.environment.protocol import Environment
 from pgcpe.experiments.rows import append_rows, checked_file, frame_of, kept_rows
 from pgcpe.policies import Policy
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from pgmpy.base import DAG
 
-from pgcpe.actions import interventions
 from pgcpe.bandit import CausalBandit
-from pgcpe.paper.instance import Instance, binary_network, linear_network
+from pgcpe.paper.instances import Instance, binary_network, linear_network
+from pgcpe.plays.actions import interventions
 
 __all__ = ["causal_tree", "collaborative", "parallel", "two_layer"]
 

@@ -13,16 +13,17 @@ from numba import njit
 from sklearn.base import clone
 from tqdm.auto import tqdm
 
-from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence import Intervals
-from pgcpe.environment import Environment
-from pgcpe.estimators.base import EmpiricalMeans, Estimator
-from pgcpe.policies.phases import n_arms_of
+from pgcpe.confidence.intervals import Intervals
+from pgcpe.environment.protocol import Environment
+from pgcpe.estimators.base import Estimator
+from pgcpe.estimators.empirical_means import EmpiricalMeans
+from pgcpe.plays.actions import Action
+from pgcpe.plays.samples import SamplesBuffer
 from pgcpe.policies.result import Result, arms_table
-from pgcpe.policies.rules import PolicyState, SamplingRule, Seed, StoppingRule
-from pgcpe.policies.stopping import Reported
-from pgcpe.samples import SamplesBuffer
+from pgcpe.policies.rules.base import PolicyState, SamplingRule, Seed, StoppingRule
+from pgcpe.policies.rules.phases import n_arms_of
+from pgcpe.policies.rules.stopping import MonitoredRules
 
 __all__ = ["Policy"]
 
@@ -243,7 +244,7 @@ class Policy:
     @property
     def stops(self) -> dict[str, int | None]:
         """For each guarantee that is watched the plays told when its rule first would have stopped, None before."""
-        return dict(self._stopping.stops) if isinstance(self._stopping, Reported) else {}
+        return dict(self._stopping.stops) if isinstance(self._stopping, MonitoredRules) else {}
 
     @property
     def recommendation(self) -> Action:

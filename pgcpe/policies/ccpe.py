@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.admissible import AdmissibleSequence
-from pgcpe.estimators.base import EmpiricalMeans, Estimator
+from pgcpe.estimators.base import Estimator
+from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.policies.base import Policy
-from pgcpe.policies.rules import Seed
-from pgcpe.policies.sampling import ObserveAndTwoCandidates
-from pgcpe.policies.stopping import SeparatedIntervals
+from pgcpe.policies.rules.base import Seed
+from pgcpe.policies.rules.sampling import ObserveAndTwoCandidates
+from pgcpe.policies.rules.stopping import SeparatedIntervals
 
 __all__ = ["CCPE"]
 

@@ -1,16 +1,17 @@
-"""LUCB and its relatives: direct plays alone."""
+"""Direct plays alone: LUCB and its relatives, top-two."""
 
 from __future__ import annotations
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import EmpiricalMeans
+from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.policies.base import Policy
-from pgcpe.policies.phases import n_arms_of
-from pgcpe.policies.rules import Seed
-from pgcpe.policies.sampling import EachOnce, HighestIndex, TwoCandidates
-from pgcpe.policies.stopping import MostPlayed, SeparatedIntervals
+from pgcpe.policies.rules.base import Seed
+from pgcpe.policies.rules.phases import n_arms_of
+from pgcpe.policies.rules.sampling import EachOnce, HighestIndex, TwoCandidates
+from pgcpe.policies.rules.sampling import TopTwo as TopTwoRule
+from pgcpe.policies.rules.stopping import MostPlayed, PairwiseGLR, SeparatedIntervals
 
-__all__ = ["KLLUCB", "LUCB", "LilUCB"]
+__all__ = ["KLLUCB", "LUCB", "LilUCB", "TopTwo"]
 
 
 class LUCB(Policy):
@@ -62,7 +63,7 @@ class KLLUCB(Policy):
     Every arm once, then the arm of the highest mean and the one of the highest upper bound among the rest.
 
     Guarantee: the arm returned is within epsilon of the best with probability at least 1 - delta, for rewards of any
-    distribution on [0, 1] (`pgcpe.confidence.kl_intervals`). The graph serves only to merge equal arms.
+    distribution on [0, 1] (`pgcpe.confidence.sequences.kl_intervals`). The graph serves only to merge equal arms.
 
     Parameters
     ----------
@@ -124,6 +125,44 @@ class LilUCB(Policy):
             sampling=EachOnce(HighestIndex()),
             stopping=MostPlayed(1.0 + 10.0 / n_arms_of(bandit)),
             epsilon=0.0,
+            delta=delta,
+            seed=seed,
+        )
+
+
+class TopTwo(Policy):
+    """Every arm once, then the leader or its closest challenger, until all pairs are told apart.
+
+    Guarantee: the arm returned is within epsilon of the best with probability at least 1 - delta, for rewards of any
+    distribution on [0, 1]. The graph serves only to merge equal arms. The intervals it reports are those of
+    `EmpiricalMeans`, at the same delta but apart from the stop.
+
+    Source: You, Qin, Wang and Yang 2023, top-two sampling by transport costs with information-directed selection, and
+    the stop of Kaufmann and Koolen 2021 with Beta(1/2, 1/2) mixtures. Left out: the asymptotically optimal threshold,
+    which is not proved at finite times.
+
+    Parameters
+    ----------
+    bandit
+        The question.
+    epsilon, delta, seed
+        As for `Policy`.
+    """
+
+    def __init__(
+        self,
+        bandit: CausalBandit,
+        *,
+        epsilon: float = 0.05,
+        delta: float = 0.05,
+        seed: Seed = 0,
+    ) -> None:
+        super().__init__(
+            bandit,
+            direct=EmpiricalMeans(),
+            sampling=EachOnce(TopTwoRule()),
+            stopping=PairwiseGLR(delta),
+            epsilon=epsilon,
             delta=delta,
             seed=seed,
         )

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgcpe.actions import Action
 from pgcpe.bandit import CausalBandit
+from pgcpe.plays.actions import Action
+from pgcpe.plays.samples import Samples
 from pgcpe.plotting import plot_intervals
-from pgcpe.policies.rules import PolicyState
-from pgcpe.samples import Samples
+from pgcpe.policies.rules.base import PolicyState
 
 __all__ = ["Result", "arms_table", "equal_arms"]
 

@@ -1,0 +1,1 @@
+"""Intervals, confidence sequences, tests in pairs. Arrays in, arrays out; no graph is known here."""

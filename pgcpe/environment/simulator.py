@@ -1,0 +1,173 @@
+"""A simulator of a network, by ancestral sampling."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numba import njit
+from numpy.typing import NDArray
+
+from pgcpe.bandit import CausalBandit
+from pgcpe.environment.exact import expected_rewards
+from pgcpe.graphs.structure import states_of, structure_of
+from pgcpe.models.network_tables import tables_of
+from pgcpe.plays.actions import Action
+from pgcpe.plays.samples import Coding, ForcedCodes, Samples, distinct_actions
+
+__all__ = ["SimulatedEnvironment"]
+
+CHUNK = 4_000_000
+"""How many uniform numbers are drawn at once."""
+
+
+class SimulatedEnvironment:
+    """Performs actions in a network, by ancestral sampling.
+
+    The tables are compiled once to arrays; intervened variables take their state whatever its probability.
+
+    Parameters
+    ----------
+    network
+        A pgmpy ``DiscreteBayesianNetwork`` with a table for every variable. Its latents are sampled, never shown.
+    seed
+        Seed of the environment's own generator.
+
+    Raises
+    ------
+    ValueError
+        If a table is missing or does not fit the graph.
+
+    Examples
+    --------
+    >>> from pgcpe import load_network, do
+    >>> environment = SimulatedEnvironment(load_network("asia"), seed=0)
+    >>> environment.perform([do(), do(smoke="yes")]).to_frame()[["smoke", "dysp"]]
+                  smoke dysp
+    action
+    do()            yes   no
+    do(smoke=yes)   yes  yes
+    """
+
+    def __init__(self, network: Any, *, seed: int | np.random.SeedSequence | None) -> None:
+        graph = structure_of(network)
+        self.network, self.states = network, states_of(network)
+        position = {v: i for i, v in enumerate(graph.nodes)}
+        self._order = list(nx.lexicographical_topological_sort(graph, key=position.__getitem__))
+        self._compile(network, graph)
+        observed = [v for v in graph.nodes if v not in graph.latents]
+        column = {v: j for j, v in enumerate(observed)}
+        self._column = np.array([column.get(v, -1) for v in self._order], dtype=np.int64)
+        self.coding = Coding(tuple(observed), tuple(self.states[v] for v in observed))
+        self._forced = ForcedCodes(self._order, [self.states[v] for v in self._order])
+        self._checked: set[Action] = set()
+        self._truth: dict[CausalBandit, pd.Series[float]] = {}
+        self._rng = np.random.default_rng(seed)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SimulatedEnvironment:
+        """Return one that will give the same samples; the tables, which never change, are shared."""
+        twin = copy.copy(self)
+        twin._rng = copy.deepcopy(self._rng, memo)
+        return twin
+
+    def reseeded(self, seed: int | np.random.SeedSequence | None) -> SimulatedEnvironment:
+        """Return a simulator of the same network with a seed of its own; what was compiled is shared."""
+        twin = copy.copy(self)
+        twin._rng = np.random.default_rng(seed)
+        return twin
+
+    def perform(self, actions: Sequence[Action]) -> Samples:
+        """Perform the actions, each once, and return what was observed, in order."""
+        if isinstance(actions, Action):
+            actions = [actions]
+        return self._draw(*distinct_actions(actions, len(actions)))
+
+    def sample(self, action: Action, n: int) -> Samples:
+        """Perform one action `n` times."""
+        if n < 0:
+            raise ValueError(f"n must not be negative, but got {n}")
+        return self._draw((action,), np.zeros(n, dtype=np.intp))
+
+    def expected_rewards(self, bandit: CausalBandit) -> pd.Series[float]:
+        """Return the exact expected rewards of the arms of a bandit, which no policy asks for; worked out once."""
+        if bandit not in self._truth:
+            self._truth[bandit] = expected_rewards(self.network, bandit, progress=False)
+        return self._truth[bandit]
+
+    def _draw(self, actions: tuple[Action, ...], which: NDArray[np.intp]) -> Samples:
+        for action in actions:
+            if action not in self._checked:
+                if not isinstance(action, Action):
+                    raise TypeError(f"an action must be written do(X=1), but got {action!r}")
+                if unknown := sorted(set(action) - set(self.coding.variables)):
+                    raise ValueError(
+                        f"{action} sets {', '.join(unknown)}, which is no observed variable of the network"
+                    )
+                self._checked.add(action)
+        rows = self._forced.rows(actions)[which]
+        codes = np.empty((len(which), len(self.coding.variables)), dtype=np.int32)
+        step = max(1, CHUNK // len(self._order))
+        for start in range(0, len(which), step):
+            some = rows[start : start + step]
+            uniform = self._rng.random((len(some), len(self._order)))
+            _sample(
+                self._parents,
+                self._offset,
+                self._cumulative,
+                self._forced.table,
+                some,
+                uniform,
+                self._column,
+                codes[start:],
+            )
+        return Samples(self.coding, codes, actions, which)
+
+    def _compile(self, network: Any, graph: Any) -> None:
+        """Lay all tables out in one array of cumulative probabilities.
+
+        Node i in topological order has at `_offset[i]` its column for the first parent configuration; `_parents[i]`
+        lists (position, stride) of its parents, ended by position -1.
+        """
+        position = {v: i for i, v in enumerate(self._order)}
+        width = max([graph.in_degree(v) for v in self._order], default=0) + 1
+        self._parents = np.full((len(self._order), width, 2), -1, dtype=np.int64)
+        self._offset = np.zeros(len(self._order) + 1, dtype=np.int64)
+        columns = []
+        tables = tables_of(network)
+        for i, variable in enumerate(self._order):
+            table = tables[variable]
+            cumulative = np.cumsum(table.values.reshape(-1, len(table.states)), axis=1)
+            cumulative[:, -1] = 1.0
+            columns.append(cumulative.ravel())
+            stride = len(table.states)
+            for k in range(len(table.parents) - 1, -1, -1):
+                self._parents[i, k] = position[table.parents[k]], stride
+                stride *= table.values.shape[k]
+            self._offset[i + 1] = self._offset[i] + cumulative.size
+        self._cumulative = np.concatenate(columns)
+
+
+@njit(cache=True)
+def _sample(parents, offset, cumulative, forced, rows, uniform, column, codes):  # type: ignore[no-untyped-def]
+    """Fill the rows of `codes` by ancestral sampling."""
+    nodes = len(column)
+    value = np.empty(nodes, dtype=np.int64)
+    for row in range(len(rows)):
+        for i in range(nodes):
+            state = forced[rows[row], i]
+            if state < 0:
+                start = offset[i]
+                k = 0
+                while parents[i, k, 0] >= 0:
+                    start += value[parents[i, k, 0]] * parents[i, k, 1]
+                    k += 1
+                state = 0
+                while uniform[row, i] >= cumulative[start + state]:
+                    state += 1
+            value[i] = state
+            if column[i] >= 0:
+                codes[row, column[i]] = state

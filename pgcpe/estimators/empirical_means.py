@@ -1,0 +1,153 @@
+"""The mean of an arm's own plays."""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pgcpe.bandit import CausalBandit
+from pgcpe.confidence.intervals import Intervals, probability
+from pgcpe.confidence.paper_radii import refresh_paper
+from pgcpe.confidence.sequences import kl_intervals, lil_radius, lucb1_radius, refresh_kt
+from pgcpe.estimators.base import Estimator, started
+from pgcpe.plays.samples import Samples
+
+__all__ = ["EmpiricalMeans"]
+
+
+class EmpiricalMeans(Estimator):
+    """The mean reward of an arm's own plays, mu_I of the paper; no graph is needed beyond the merging of equal arms.
+
+    Parameters
+    ----------
+    radius
+        ``"kt"``: the exact confidence sequence of `kt_interval`, each arm at delta over the number of
+        arms. ``"paper"``: beta_I of Eqs. (6) and (12). Of the published baselines: ``"lucb1"``, ``"kl"`` and ``"lil"``,
+        see ``lucb1_radius``, ``kl_intervals`` and ``lil_radius`` of `pgcpe.confidence`.
+    alpha
+        The factor of the radius, by default 2, the constant of the paper's theorems, and 1 for ``"lucb1"`` and
+        ``"lil"``. There is none for ``"kt"`` and ``"kl"``.
+
+    Attributes
+    ----------
+    plays_, rewards_
+        Arrays over the arms: number of plays and sum of their rewards.
+    """
+
+    def __init__(self, radius: str = "kt", alpha: float | None = None) -> None:
+        self.radius = radius
+        self.alpha = alpha
+
+    @property
+    def certificate(self) -> str:
+        """``"exact"`` for the KT interval and for those of LUCB1 (alpha at least 1) and KL-LUCB."""
+        own = self.radius == "lucb1" and (self.alpha is None or self.alpha >= 1)
+        return "exact" if self.radius in ("kt", "kl") or own else "heuristic"
+
+    @property
+    def means_(self) -> NDArray[np.float64]:
+        """The mean reward of each arm's own plays, 1/2 before the first."""
+        means: NDArray[np.float64] = _means(self.plays_, self.rewards_)
+        return means
+
+    def start(self, bandit: CausalBandit) -> Self:
+        """Forget everything and prepare for the arms of a bandit."""
+        check_radius(self.radius, self.alpha, "kt", "kl", "lucb1", "lil")
+        n = len(bandit.arms)
+        self.bandit_ = bandit
+        self.plays_, self.rewards_ = np.zeros(n), np.zeros(n)
+        self._lower, self._upper = np.zeros(n), np.ones(n)
+        self._done, self._delta = np.zeros(n), math.nan
+        self._own: tuple[float, NDArray[np.float64], NDArray[np.float64]] | None = None
+        return self
+
+    def update(self, samples: Samples) -> Self:
+        """Count every play of an action whose effect is provably that of an arm."""
+        arm = np.array([self.bandit_.index(action) for action in samples.actions], dtype=np.int64)
+        add_plays(arm, samples.which, samples.codes, self.bandit_.reward_array, self.plays_, self.rewards_)
+        self._own = None
+        return self
+
+    def intervals(self, delta: float) -> Intervals:
+        """Return [0, 1] for arms without plays. Only arms with new plays are worked out again."""
+        started(self)
+        if delta != self._delta:
+            probability("delta", delta)
+            self._done[:], self._delta = 0, delta
+        n_arms = len(self.plays_)
+        if self.radius == "kt":
+            refresh_kt(
+                self.plays_, self.rewards_, self._done, math.log(n_arms) - math.log(delta), self._lower, self._upper
+            )
+        elif self.radius == "kl":
+            return kl_intervals(self.plays_, self.rewards_, self._iteration, delta)
+        elif self.radius in ("lucb1", "lil"):
+            means, index = self._own_index(delta)
+            self._lower, self._upper = np.maximum(2.0 * means - index, 0.0), np.minimum(index, 1.0)
+        else:
+            alpha = 2.0 if self.alpha is None else self.alpha
+            refresh_paper(self.plays_, self.rewards_, self._done, n_arms / delta, alpha, self._lower, self._upper)
+        return Intervals(self._lower.copy(), self._upper.copy())
+
+    def ranking(self, merged: Intervals, delta: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what the leader is largest in, and what the challenger is among the rest.
+
+        For the paper's radius and for KT the midpoint and the upper end of the merged interval (Algorithm 3, line 4);
+        for the published baselines, whose bounds may leave [0, 1], their mean and upper bound.
+        """
+        if self.radius == "kl":
+            return self.means_, merged.upper
+        if self.radius in ("lucb1", "lil"):
+            return self._own_index(delta)
+        return merged.midpoint, merged.upper
+
+    @property
+    def _iteration(self) -> int:
+        """The iterations of two plays, counted from K at the end of the first play of every arm."""
+        return len(self.plays_) + max(int(self.plays_.sum()) - len(self.plays_), 0) // 2
+
+    def _own_index(self, delta: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the means and upper bounds of the published baselines, worked out once for what was told."""
+        if self._own is None or self._own[0] != delta:
+            alpha, means = 1.0 if self.alpha is None else self.alpha, self.means_
+            if self.radius == "lil":
+                radius = lil_radius(self.plays_, delta, alpha)
+            else:
+                radius = lucb1_radius(self.plays_, len(self.plays_), self._iteration, delta, alpha)
+            self._own = delta, means, means + radius
+        return self._own[1], self._own[2]
+
+
+def check_radius(radius: str, alpha: float | None, exact: str, *others: str) -> None:
+    """Check the two options that the estimators of the paper have."""
+    if radius not in (names := (exact, "paper", *others)):
+        raise ValueError(f"radius must be {', '.join(map(repr, names[:-1]))} or {names[-1]!r}, but got {radius!r}")
+    if alpha is not None and radius in (exact, "kl"):
+        raise ValueError(f"alpha belongs to the other radii; radius={radius!r} has no constant to choose")
+    number = isinstance(alpha, (int, float)) and not isinstance(alpha, bool)
+    if alpha is not None and not (number and 0 < alpha < math.inf):
+        raise ValueError(f"alpha must be a positive number, but got {alpha!r}")
+
+
+@njit(cache=True)
+def _means(plays, rewards):  # type: ignore[no-untyped-def]
+    means = np.full(len(plays), 0.5)
+    for i in range(len(plays)):
+        if plays[i] > 0:
+            means[i] = rewards[i] / plays[i]
+    return means
+
+
+@njit(cache=True)
+def add_plays(arm, which, codes, value, plays, rewards):  # type: ignore[no-untyped-def]
+    """Add rounds to the plays and rewards of the arm of their action; -1 for none."""
+    last = codes.shape[1] - 1
+    for row in range(len(which)):
+        i = arm[which[row]]
+        if i >= 0:
+            plays[i] += 1
+            rewards[i] += value[codes[row, last]]

@@ -1,0 +1,263 @@
+"""Expected rewards from all plays that may be used: a tree of cells for every arm, fed by the plays of all actions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgcpe.bandit import CausalBandit
+from pgcpe.confidence.intervals import Intervals, probability
+from pgcpe.confidence.sequences import asymptotic_threshold, kt_interval
+from pgcpe.estimators.base import Estimated, PairwiseEstimator, started
+from pgcpe.estimators.empirical_means import add_plays
+from pgcpe.estimators.forest import (
+    count_plays,
+    forest_of,
+    influence,
+    intersect_intervals,
+    passes,
+    progress,
+    smoothed_values,
+)
+from pgcpe.estimators.schedule import FIRST_SNAPSHOT, GROWTH, MAX_SNAPSHOTS, checked_refresh, last_due, snapshot_share
+from pgcpe.plays.actions import Action
+from pgcpe.plays.samples import Samples, SamplesBuffer
+
+__all__ = ["PooledTrees"]
+
+Floats = NDArray[np.float64]
+
+
+class PooledTrees(PairwiseEstimator):
+    """The reward of an arm through its admissible sequence, from every play that shows a factor of the formula.
+
+    The formula (Eq. 4) is a product of factors P(Z_l | before) and of the mean reward given all of them. A play of
+    any action counts for a factor if it shows the same distribution as observation does (`is_invariant_under`, on the
+    action as it is played) and for all factors before it: then the bound is a concave problem. So an arm's own
+    plays stand in its tree beside observation, and those of other arms where the graph allows.
+
+    The intervals are exact. Beside the region of all plays there are some begun at snapshots of the counts, which bet
+    with what was counted before and lose fewer nats (`interval_since`); each spends a share of delta fixed
+    in advance (`snapshot_share`).
+
+    Estimates and differences are those of smoothed frequencies. An arm without a tree, one that was distrusted, and
+    one whose own plays say more than its tree, is estimated from its own plays alone.
+
+    Parameters
+    ----------
+    refresh
+        As for `AdmissibleSequence`, but counting all plays. It concerns the intervals.
+
+    Attributes
+    ----------
+    served_
+        Boolean array over the arms: which have a tree. ``do()`` has none; its own plays are the same data.
+    """
+
+    def __init__(self, refresh: int | None = None) -> None:
+        self.refresh = refresh
+
+    @property
+    def certificate(self) -> str:
+        """``"exact"``."""
+        return "exact"
+
+    def start(self, bandit: CausalBandit) -> Self:
+        """Forget everything and lay out the trees for the arms of a bandit."""
+        self.bandit_ = bandit
+        self._forest, self._factors = forest_of(bandit)
+        self.served_ = np.diff(self._forest.node_start) > 0
+        self.graph_rejected_ = np.zeros(len(bandit.arms), dtype=np.bool_)
+        self._counts, self._own = self._forest.counters(), self._forest.counters()
+        self._direct = np.zeros((2, len(bandit.arms)))  # own plays and the sums of their rewards
+        self._snapshots = [(0, self._forest.counters())]
+        self._next_snapshot, self._plays = FIRST_SNAPSHOT, 0
+        self._depth_of: dict[frozenset[str], NDArray[np.int64]] = {}
+        self._refresh = checked_refresh(self.refresh)
+        self._due = self._forest.counters(), self._snapshots
+        self._rounds = SamplesBuffer(bandit.coding)
+        self._passive = np.zeros((len(bandit.coding.variables), max(map(len, bandit.coding.states))))
+        self._settings = bandit.forced_codes(bandit.playable), self._admitted(bandit.playable)
+        self._current: Intervals | None = None
+        self._delta = math.nan
+        self._now: _Standing | None = None
+        self._passed: tuple[Floats, Floats, Floats] | None = None
+        return self
+
+    def update(self, samples: Samples) -> Self:
+        """Count every play for the factors that it shows."""
+        start, end = self._plays, self._plays + len(samples)
+        due = last_due(end, self._refresh)
+        while self._plays < end:  # stops between two plays where something is due, however they were handed over
+            until = min(at for at in (end, due, self._next_snapshot) if at > self._plays)
+            self._count(samples.rows(slice(self._plays - start, until - start)))
+            if until == due:
+                self._due, self._current = (tuple(c.copy() for c in self._counts), self._snapshots), None
+            if until == self._next_snapshot:
+                fresh = self._snapshots[-1][0] + 1, tuple(c.copy() for c in self._counts)
+                self._snapshots = [self._snapshots[0], *self._snapshots[1:][1 - MAX_SNAPSHOTS :], fresh]
+                self._next_snapshot *= GROWTH
+        self._rounds.append(samples)
+        self._now = self._passed = None
+        return self
+
+    def _count(self, samples: Samples) -> None:
+        admitted, values = self._admitted(samples.actions), self.bandit_.reward_array
+        arm = np.array([self.bandit_.index(action) for action in samples.actions], dtype=np.int64)
+        count_plays(samples.codes, samples.which, admitted, values, *self._forest, *self._counts)
+        own = np.where(arm[:, None] == np.arange(len(self.served_)), admitted, 0)
+        count_plays(samples.codes, samples.which, own, values, *self._forest, *self._own)
+        add_plays(arm, samples.which, samples.codes, values, *self._direct)
+        passive = samples.codes[np.array([not a for a in samples.actions], dtype=np.bool_)[samples.which]]
+        for j, codes in enumerate(passive.T):
+            self._passive[j] += np.bincount(codes, minlength=self._passive.shape[1])
+        self._plays += len(samples)
+
+    def _admitted(self, actions: Sequence[Action]) -> NDArray[np.int64]:
+        """Return for each action and arm how many factors, from the first on, plays of the action show."""
+        return np.array([self._depth(a.variables) for a in actions], dtype=np.int64).reshape(-1, len(self.served_))
+
+    def _depth(self, played: tuple[str, ...]) -> NDArray[np.int64]:
+        key = frozenset(played)
+        if key not in self._depth_of:
+            depths = np.zeros(len(self._factors), dtype=np.int64)
+            for i, factors in enumerate(self._factors):
+                for variable, given in factors:
+                    if not self.bandit_.is_invariant_under(key, variable, given):
+                        break
+                    depths[i] += 1
+            self._depth_of[key] = depths
+        return self._depth_of[key]
+
+    def intervals(self, delta: float) -> Intervals:
+        """Return intervals that hold for the arms served, each at delta over their number; [0, 1] for the others."""
+        started(self)
+        if self._current is None or delta != self._delta:
+            self._delta = probability("delta", delta)
+            alpha = delta / max(int(self.served_.sum()), 1)
+            lower, upper = np.zeros(len(self.served_)), np.ones(len(self.served_))
+            counts, snapshots = self._due
+            for j, before in snapshots:
+                nats = -math.log(alpha * snapshot_share(j))
+                intersect_intervals(*self._forest, *counts, *before, nats, lower, upper)
+            self._current = Intervals(lower, upper)
+        return self._current
+
+    # ------------------------------------------------------------------------------------------------ arms in pairs
+
+    def estimates(self) -> Estimated:
+        """Return of every arm the estimate, its variance, and what it may be off by, by its tree or its own plays."""
+        standing = self._standing()
+        return Estimated(standing.value.copy(), standing.variance.copy(), standing.bias_bound.copy())
+
+    def differences(self, leader: int) -> Estimated:
+        """Return how far each arm is below the leader, the variance, shared rounds as such, what it may be off by."""
+        standing = self._standing()
+        moved = self._influence(standing)
+        extra = np.maximum(standing.variance - (moved**2).sum(axis=0), 0.0)  # what the smoothing adds
+        variance = ((moved[:, [leader]] - moved) ** 2).sum(axis=0) + extra + extra[leader]
+        variance[leader] = 0.0
+        off = standing.bias_bound + standing.bias_bound[leader]
+        off[leader] = 0.0
+        return Estimated(standing.value[leader] - standing.value, variance, off)
+
+    def variance_reduction(self, leader: int, weights: Floats) -> Floats:
+        """Return for each playable action what one play of it takes off the variances of the differences to the
+        leader, each times its weight.
+
+        The rounds that both arms share are not made use of: the sum is that of the arms' own variances.
+        """
+        standing, bandit = self._standing(), self.bandit_
+        of_arm = np.array(weights, dtype=np.float64)
+        of_arm[leader] = weights.sum() - weights[leader]
+        out = np.zeros(len(bandit.playable))
+        cards = np.array([len(states) for states in bandit.coding.states])
+        shares = (self._passive + 0.5) / (self._passive.sum(axis=1) + 0.5 * cards)[:, None]
+        progress(*self._settings, shares, *self._forest[:5], self._passes()[2], of_arm, standing.tree, out)
+        n, x = self._direct
+        mean = (x + 0.5) / (n + 1.0)
+        for b, action in enumerate(bandit.playable):
+            if (i := bandit.index(action)) >= 0 and not standing.tree[i]:
+                out[b] += of_arm[i] * mean[i] * (1.0 - mean[i]) / max(n[i], 0.5) ** 2
+        return out
+
+    def direct_vs_pooled_estimates(self) -> tuple[Floats, Floats, Floats]:
+        """Return for each arm its own plays, their mean, and what its tree says without them (1/2 without a tree)."""
+        n, x = self._direct
+        return n.copy(), np.divide(x, n, out=np.full_like(x, 0.5), where=n > 0), self._without_own()[0]
+
+    def _without_own(self) -> tuple[Floats, Floats]:
+        """Return the trees' estimates and variances without the arms' own plays."""
+        others = tuple(np.maximum(c - own, 0.0) for c, own in zip(self._counts, self._own, strict=True))
+        value, variance, off = smoothed_values(*self._forest, *others)
+        return value, variance + off**2
+
+    def contradictions(self, delta: float) -> NDArray[np.bool_]:
+        """Return which arms' own plays and all other plays contradict each other.
+
+        That is, the exact interval of the own plays and the asymptotic one of the tree without them have nothing in
+        common, each at half of delta over the number of arms with a tree.
+        """
+        started(self)
+        value, variance = self._without_own()
+        alpha = 0.5 * delta / max(int(self.served_.sum()), 1)
+        radius = np.sqrt(2.0 * asymptotic_threshold(max(self._plays, 1), alpha) * variance)
+        n, x = self._direct
+        own = kt_interval(n, x, alpha)
+        return self.served_ & ((value + radius < own.lower) | (value - radius > own.upper))
+
+    def _standing(self) -> _Standing:
+        """Return the estimates, worked out once for what was told."""
+        started(self)
+        if self._now is None or (self._now.distrusted != self.graph_rejected_).any():
+            n, x = self._direct
+            value = (x + 0.5) / (n + 1.0)
+            variance = value * (1.0 - value) / np.maximum(n, 0.5)
+            by_tree, its_variance, its_off = smoothed_values(*self._forest, *self._counts)
+            tree = self.served_ & ~self.graph_rejected_ & (its_variance < variance)
+            value[tree], variance[tree] = by_tree[tree], its_variance[tree]
+            self._now = _Standing(value, variance, np.where(tree, its_off, 0.0), tree, self.graph_rejected_.copy())
+        return self._now
+
+    def _passes(self) -> tuple[Floats, Floats, Floats]:
+        """Return the probability of every node, the value below it, and for every level what one more round cuts."""
+        if self._passed is None:
+            nodes = int(self._forest.node_start[-1])
+            self._passed = np.zeros(nodes), np.zeros(nodes), np.zeros(len(self._forest.levels))
+            passes(*self._forest, *self._counts, *self._passed)
+        return self._passed
+
+    def _influence(self, standing: _Standing) -> Floats:
+        """Return what each round moved the estimate of each arm, an array of shape (rounds, arms)."""
+        if standing.influence is None:
+            n, _ = self._direct
+            rounds, rewards = self._rounds.samples(), self.bandit_.reward_array
+            moved = np.zeros((len(rounds), len(n)))
+            reach, below, _ = self._passes()
+            influence(
+                rounds.codes, rounds.which, self._admitted(rounds.actions), rewards, *self._forest, *self._counts,
+                reach, below, standing.tree, moved,
+            )  # fmt: skip
+            arm = np.array([self.bandit_.index(a) for a in rounds.actions], dtype=np.int64)[rounds.which]
+            own = np.flatnonzero((arm >= 0) & ~standing.tree[arm])
+            i = arm[own]
+            moved[own, i] = (rewards[rounds.codes[own, -1]] - standing.value[i]) / np.sqrt((n[i] + 1.0) * n[i])
+            standing.influence = moved
+        return standing.influence
+
+
+@dataclass
+class _Standing:
+    """What is known of every arm, by its tree or not: value, variance, what it may be off by; the rounds' influence."""
+
+    value: Floats
+    variance: Floats
+    bias_bound: Floats
+    tree: NDArray[np.bool_]
+    distrusted: NDArray[np.bool_]
+    influence: Floats | None = None

@@ -1,0 +1,325 @@
+"""The table model: P(X | parents) of every node, counted from all plays that leave X free."""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+import networkx as nx
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pgcpe.bandit import CausalBandit
+from pgcpe.estimators.base import MIN_CELL_COUNT, Estimated, PairwiseEstimator, started
+from pgcpe.estimators.contingency import MOST_CELLS
+from pgcpe.estimators.shrinkage import FEWEST_PARENTS, additive_design, drawn_shares
+from pgcpe.graphs.identification import drop_exogenous_noise
+from pgcpe.graphs.structure import latents_of
+from pgcpe.models.contraction import Contraction
+from pgcpe.models.derivatives import Derivatives, Layout
+from pgcpe.plays.samples import ForcedCodes, Samples
+
+__all__ = ["TableModel"]
+
+Floats = NDArray[np.float64]
+
+
+class TableModel(PairwiseEstimator):
+    """Expected rewards from the tables P(X | parents), each counted from every play in which X was not set.
+
+    An intervention on other variables is an observation of the rest: without hidden variables P(X | parents) is the
+    same under all of them. So a few tables, shared by all arms, are learned from all plays.
+
+    The graph must have no hidden variable, apart from the noise of single nodes, among the ancestors of the reward, all
+    of which are recorded. It claims no interval; arms are compared in pairs where the configurations of the
+    network are few.
+
+    Parameters
+    ----------
+    pseudo_count
+        What is added to the count of each state, so that rows with few plays are drawn towards equal shares. With 0 the
+        tables are plain frequencies. Rows without plays have equal shares either way.
+
+    Attributes
+    ----------
+    nodes_ : tuple of str
+        The ancestors of the reward in causal order, the reward last.
+    cards_ : tuple of int
+        The numbers of their states.
+    parents_ : tuple of tuples of int
+        The positions of their parents in it.
+    counts_ : list of arrays
+        For each node the plays that left it free, axes parents, then the node.
+    forced_ : array of int
+        For each arm and node the state it sets, -1 where it leaves the node free.
+    """
+
+    def __init__(self, pseudo_count: float = 0.5) -> None:
+        self.pseudo_count = pseudo_count
+
+    @property
+    def certificate(self) -> str:
+        """``"exact"``: it claims nothing."""
+        return "exact"
+
+    def required(self, bandit: CausalBandit) -> tuple[str, ...]:
+        """Return the ancestors of the reward.
+
+        Raises
+        ------
+        ValueError
+            If a hidden variable among them causes two others, or a table would be too large.
+        """
+        graph = _modelled(bandit)
+        return tuple(v for v in graph if v != bandit.reward)
+
+    def start(self, bandit: CausalBandit) -> Self:
+        """Forget everything and lay out the tables for a bandit that records the ancestors of the reward."""
+        if not 0 <= self.pseudo_count < math.inf:
+            raise ValueError(f"pseudo_count must be a number of at least 0, but got {self.pseudo_count!r}")
+        self.bandit_ = bandit
+        self._tables = TableCounts(_modelled(bandit), bandit)
+        self.nodes_, self.cards_, self.parents_ = self._tables.nodes, self._tables.cards, self._tables.parents
+        self.forced_ = self._tables.forced
+        self._contract = Contraction(self.parents_, self.cards_, self.forced_, len(self.nodes_) - 1)
+        self._designs = {
+            i: additive_design(tuple(self.cards_[p] for p in parents))
+            for i, parents in enumerate(self.parents_)
+            if len(parents) >= FEWEST_PARENTS and self._tables.layout.small
+        }
+        self._means: Floats | None = None
+        self._guess: Floats | None = None
+        self._found: tuple[Floats, Floats, Derivatives] | None = None
+        self.served_, self.graph_rejected_ = np.ones(len(bandit.arms), np.bool_), np.zeros(len(bandit.arms), np.bool_)
+        return self
+
+    def update(self, samples: Samples) -> Self:
+        """Count every play for the nodes that its action leaves free."""
+        self._tables.add(samples)
+        self._means = self._guess = self._found = None
+        return self
+
+    @property
+    def counts_(self) -> list[Floats]:
+        """For each node the plays that left it free, by the states of its parents and its own."""
+        return self._tables.by_node()
+
+    def tables(self) -> dict[int, Floats]:
+        """Return the estimated table of every node, by its position: axes parents, then the node."""
+        return {i: _shares(counts + self.pseudo_count) for i, counts in enumerate(self.counts_)}
+
+    def means(self) -> Floats:
+        """Return the estimated expected reward of every arm, exactly from the tables."""
+        started(self)
+        if self._means is None:
+            self._means = self._expected(self.tables())
+        return self._means.copy()
+
+    def _expected(self, tables: dict[int, Floats]) -> Floats:
+        last = len(self.nodes_) - 1
+        return np.asarray(self._contract({**tables, last: tables[last] @ self.bandit_.reward_array}))
+
+    # ------------------------------------------------------------------------------------------------ arms in pairs
+
+    @property
+    def compares(self) -> bool:
+        """Whether the network is small enough for `estimates`, `differences` and `variance_reduction`."""
+        started(self)
+        return self._tables.layout.small
+
+    def estimates(self) -> Estimated:
+        """Return the estimate of every arm, its variance, and what it may be off by.
+
+        Here, where the best guess is wanted, the rows of tables with three parents or more borrow from one another
+        (`pgcpe.estimators.shrinkage`; `pseudo_count` concerns the others). Variances, and `differences`, are those of
+        the plain tables: a certificate counts no play for more than one row.
+        """
+        _, _, found = self._derivatives()
+        if self._guess is None:
+            self._guess = self._drawn_means() if self._designs else found.mean[: len(self.forced_)].copy()
+        variance = np.where(self.graph_rejected_, np.inf, self._spread(-1).sum(axis=1))
+        return Estimated(self._guess.copy(), variance, self._off(-1))
+
+    def _drawn_means(self) -> Floats:
+        tables, counts = self.tables(), self.counts_
+        for i, design in self._designs.items():
+            tables[i] = drawn_shares(counts[i].reshape(len(design), -1), design).reshape(counts[i].shape)
+        return self._expected(tables)
+
+    def differences(self, leader: int) -> Estimated:
+        """Return how far each arm is below the leader, the variance and what it may be off by; common rows cancel."""
+        _, _, found = self._derivatives()
+        mean, doubted = found.mean[: len(self.forced_)], self.graph_rejected_ | self.graph_rejected_[leader]
+        variance = np.where(doubted, np.inf, self._spread(leader).sum(axis=1))
+        return Estimated(mean[leader] - mean, variance, self._off(leader))
+
+    def variance_reduction(self, leader: int, weights: Floats) -> Floats:
+        """Return for each playable action what one play takes off the variances of the differences to the leader."""
+        _, n, found = self._derivatives()
+        of_row = weights @ self._spread(leader) / np.maximum(n, 0.5)
+        return np.asarray(found.reach[self._tables.playable] @ of_row)
+
+    def _off(self, leader: int) -> Floats:
+        """Return what the difference of each arm from the leader may be off by; -1 for none."""
+        _, n, found = self._derivatives()
+        slopes = found.slope[: len(self.forced_)]
+        return np.asarray(bias_bounds(slopes, self._reference(slopes, leader), n, self._tables.layout.width))
+
+    def _reference(self, slopes: Floats, leader: int) -> Floats:
+        return np.zeros_like(slopes[0]) if leader < 0 else slopes[leader]
+
+    def _spread(self, leader: int) -> Floats:
+        """Return what each row contributes to the variance of each arm's difference from the leader; -1 for none."""
+        p, n, found = self._derivatives()
+        if leader not in self._spreads:
+            slopes = found.slope[: len(self.forced_)]
+            reference = self._reference(slopes, leader)
+            self._spreads[leader] = variances(slopes, reference, p, n, self._tables.layout.width)
+        return self._spreads[leader]
+
+    def _derivatives(self) -> tuple[Floats, Floats, Derivatives]:
+        """Return the probabilities of all entries, the plays of all rows and the derivatives, once for what was told.
+
+        Raises
+        ------
+        ValueError
+            If the network is too large to go through, see `compares`.
+        """
+        if not self.compares:
+            raise ValueError("the network has too many configurations to compare arms through its tables")
+        if self._found is None:
+            layout, counts = self._tables.layout, self._tables.counts
+            first = np.cumsum(layout.width) - layout.width
+            n = np.add.reduceat(counts, first)
+            total = np.repeat(n + self.pseudo_count * layout.width, layout.width)
+            equal = 1.0 / np.repeat(layout.width, layout.width)
+            p = np.divide(counts + self.pseudo_count, total, out=equal, where=total > 0)
+            self._found = p, n, layout.derivatives(p, self.bandit_.reward_array)
+            self._spreads: dict[int, Floats] = {}
+        return self._found
+
+
+class TableCounts:
+    """How often each node of a graph was in each state, by the states of its parents, in the plays that left it free.
+
+    Attributes
+    ----------
+    nodes, cards, parents
+        The nodes in causal order, the reward last; the numbers of their states; the positions of their parents.
+    forced
+        For each arm and node the state it sets, as it is played; -1 where it leaves the node free.
+    layout
+        Where rows and entries stand; its actions are the arms, then the playable actions that are none.
+    playable
+        For each playable action its position among those of the layout.
+    counts
+        The plays of every entry.
+    """
+
+    def __init__(self, graph: nx.DiGraph, bandit: CausalBandit) -> None:
+        order = list(graph.nodes)
+        self.nodes = tuple(nx.lexicographical_topological_sort(graph, key=order.index))
+        position = {v: i for i, v in enumerate(self.nodes)}
+        self.cards = tuple(len(bandit.states[v]) for v in self.nodes)
+        self.parents = tuple(tuple(position[p] for p in graph.predecessors(v)) for v in self.nodes)
+        self._codes = ForcedCodes(self.nodes, [bandit.states[v] for v in self.nodes])
+        self._columns = np.array([bandit.coding.variables.index(v) for v in self.nodes], dtype=np.int64)
+        actions = list(dict.fromkeys([*bandit.arms, *bandit.playable]))
+        rows = self._codes.rows(actions)  # as they are played: a treatment without effect still sets its node
+        forced = self._codes.table[rows]
+        self.forced = forced[: len(bandit.arms)]
+        self.layout = Layout(self.parents, self.cards, forced)
+        self.playable = np.array([actions.index(a) for a in bandit.playable], dtype=np.int64)
+        self.counts = np.zeros(self.layout.entry_start[-1])
+
+    def add(self, samples: Samples) -> None:
+        """Count plays in the bandit's coding."""
+        rows, layout = self._codes.rows(samples.actions), self.layout
+        _count(
+            samples.codes, samples.which, rows, self._codes.table, self._columns, layout.parents, layout.cards,
+            layout.entry_start, self.counts,
+        )  # fmt: skip
+
+    def by_node(self) -> list[Floats]:
+        """Return for each node its counts, axes parents, then the node."""
+        start = self.layout.entry_start
+        return [
+            self.counts[start[i] : start[i + 1]].reshape(*(self.cards[p] for p in ps), self.cards[i])
+            for i, ps in enumerate(self.parents)
+        ]
+
+
+def _modelled(bandit: CausalBandit) -> nx.DiGraph:
+    """Return the graph of the ancestors of the reward once it fits the model."""
+    graph = drop_exogenous_noise(bandit.graph, bandit.reward)
+    if hidden := sorted(latents_of(graph)):
+        raise ValueError(
+            "a table for every node needs a graph whose hidden variables are the noise of single nodes, but "
+            f"{', '.join(hidden)} is hidden; AdmissibleSequence takes hidden variables"
+        )
+    for v in graph:
+        cells = math.prod(len(bandit.states[u]) for u in (v, *graph.predecessors(v)))
+        if cells > MOST_CELLS:
+            raise ValueError(f"the table of {v} would have {cells:,} entries; no study fills them")
+    return graph
+
+
+def _shares(counts: Floats) -> Floats:
+    """Return each row divided by its sum; equal shares where that is 0."""
+    total = counts.sum(axis=-1, keepdims=True)
+    return np.where(total > 0, counts / np.where(total > 0, total, 1.0), 1.0 / counts.shape[-1])
+
+
+@njit(cache=True)
+def bias_bounds(slopes, reference, n, width):  # type: ignore[no-untyped-def]
+    """Return how far each arm's difference may be off because of rows that were seldom seen.
+
+    Smoothing moves a row by the share (m/2) / (n + m/2) towards equal shares, and its true one may be anywhere.
+    """
+    out = np.zeros(len(slopes))
+    entry = 0
+    for row in range(len(width)):
+        m = width[row]
+        if n[row] < MIN_CELL_COUNT:
+            share = 0.5 * m / (n[row] + 0.5 * m)
+            for i in range(len(slopes)):
+                low = high = reference[entry] - slopes[i, entry]
+                for e in range(entry + 1, entry + m):
+                    d = reference[e] - slopes[i, e]
+                    low, high = min(low, d), max(high, d)
+                out[i] += share * 0.5 * (high - low)
+        entry += m
+    return out
+
+
+@njit(cache=True)
+def variances(slopes, reference, p, n, width):  # type: ignore[no-untyped-def]
+    """Return, for each arm and row, the variance under p of the slope less the reference, over the plays of the row."""
+    out = np.empty((len(slopes), len(width)))
+    for i in range(len(slopes)):
+        entry = 0
+        for row in range(len(width)):
+            mean = square = 0.0
+            for e in range(entry, entry + width[row]):
+                d = reference[e] - slopes[i, e]
+                mean += p[e] * d
+                square += p[e] * d * d
+            entry += width[row]
+            out[i, row] = max(square - mean * mean, 0.0) / max(n[row], 0.5)
+    return out
+
+
+@njit(cache=True)
+def _count(codes, which, rows, forced, columns, parents, cards, offset, counts):  # type: ignore[no-untyped-def]
+    for play in range(len(codes)):
+        setting = rows[which[play]]
+        for node in range(len(columns)):
+            if forced[setting, node] >= 0:
+                continue
+            cell = 0
+            for p in parents[node]:
+                if p < 0:
+                    break
+                cell = cell * cards[p] + codes[play, columns[p]]
+            counts[offset[node] + cell * cards[node] + codes[play, columns[node]]] += 1

@@ -1,0 +1,1 @@
+"""What a graph says: structure, files, identification. Functions on graphs and names."""

@@ -1,0 +1,1 @@
+"""The mathematics of P(X | parents): links, fits, exact expectations and their derivatives."""

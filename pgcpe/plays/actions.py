@@ -1,0 +1,263 @@
+"""Interventions as values, and sets of interventions as lists."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import operator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from pgcpe.graphs.identification import relevant_treatments
+from pgcpe.graphs.structure import State, find_state, latents_of, states_of
+
+__all__ = ["Action", "do", "equal_effect", "interventions"]
+
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*([eE][-+]?\d+)?|\.\d+([eE][-+]?\d+)?|inf|nan)")
+QUOTED = r'\s*"(?:[^"\\]|\\.)*"\s*'
+ITEM = re.compile(rf'({QUOTED}|[^=",]*)=({QUOTED}|[^,"]*)(,|$)', re.DOTALL)
+MOST_ARMS = 1_000_000
+
+
+class Action(Mapping[str, State]):
+    """An intervention ``do(S=s)``: a frozen, hashable mapping of variable to state.
+
+    Two actions are equal when they set the same variables to equal states, in whatever order they were written.
+    ``str(action)`` is the paper's notation and `parse` reads it back.
+
+    Parameters
+    ----------
+    settings
+        The variables and the states they are set to; none for the null intervention ``do()``.
+
+    Examples
+    --------
+    >>> Action({"X2": 0, "X1": 1})
+    do(X1=1, X2=0)
+    >>> Action.parse("do(X1=1, X2=0)") == do(X2=0, X1=1)
+    True
+    """
+
+    __slots__ = ("__dict__", "_settings")
+
+    def __init__(self, settings: Mapping[str, State] = {}) -> None:
+        plain = {v: s.item() if isinstance(s, np.generic) else s for v, s in settings.items()}
+        for variable, state in plain.items():
+            hash(state)  # an unhashable state is a TypeError here, not where the action is first looked up
+            if not isinstance(variable, str) or variable == "":
+                raise TypeError(f"a variable must be named by a string that is not empty, but got {variable!r}")
+        self._settings = dict(sorted(plain.items(), key=lambda item: str(item[0])))
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(self._settings.items()))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables that are set, sorted by name: S of ``do(S=s)``."""
+        return tuple(self._settings)
+
+    def __getitem__(self, variable: str) -> State:
+        return self._settings[variable]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._settings)
+
+    def __len__(self) -> int:
+        return len(self._settings)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Action) and self._settings == other._settings)
+
+    def __reduce__(self) -> tuple[type[Action], tuple[dict[str, State]]]:
+        return Action, (self._settings,)
+
+    def __str__(self) -> str:
+        items = (f"{_quote(v, '=')}={s if not isinstance(s, str) else _quote(s)}" for v, s in self._settings.items())
+        return f"do({', '.join(items)})"
+
+    __repr__ = __str__
+
+    @classmethod
+    def parse(cls, text: str) -> Action:
+        """Return the action that `text` writes, as ``str`` gives it.
+
+        Every item is split at its first ``=``. An unquoted state that is a number is read as one, anything else as a
+        string; double quotes (JSON's) protect strings that look like a number or hold a comma, a quote or blanks at
+        the ends. A state of another type is read back as its name.
+
+        Raises
+        ------
+        ValueError
+            If `text` is no action, or sets a variable twice.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"an action must be read from a string, but got {text!r}")
+        match = re.fullmatch(r"\s*do\((.*)\)\s*", text, re.DOTALL)
+        if not match:
+            raise ValueError(f"an action must be written like 'do(X1=1, X2=yes)', but got {text!r}")
+        settings: dict[str, State] = {}
+        rest = match[1].strip()
+        while rest:
+            item = ITEM.match(rest)
+            if not item or not item[1].strip() or (item[3] == "," and not rest[item.end() :].strip()):
+                raise ValueError(f"an action must be written like 'do(X1=1, X2=yes)', but got {text!r}")
+            variable = str(_unquote(item[1].strip(), numbers=False))
+            if variable in settings:
+                raise ValueError(f"{text!r} sets {variable} twice")
+            settings[variable] = _unquote(item[2].strip())
+            rest = rest[item.end() :]
+        return cls(settings)
+
+
+def do(settings: Mapping[str, State] | None = None, /, **more: State) -> Action:
+    """Return the action that sets variables to states: ``do()``, ``do(X=1)``, ``do({"X-1": "high"}, Y=0)``.
+
+    Raises
+    ------
+    ValueError
+        If a variable is set twice.
+    """
+    settings = dict(settings or {})
+    if twice := sorted(set(settings) & set(more)):
+        raise ValueError(f"a variable must be set once, but {twice} are set twice")
+    return Action(settings | more)
+
+
+def equal_effect(graph: nx.DiGraph, action: Action, outcome: str) -> Action:
+    """Return the smallest action that provably has the same effect on the outcome (`relevant_treatments`).
+
+    Examples
+    --------
+    >>> from pgmpy.base import DAG
+    >>> equal_effect(DAG([("A", "B"), ("B", "Y")]), do(A=1, B=0), "Y")
+    do(B=0)
+    """
+    matters = relevant_treatments(graph, action, outcome)
+    return Action({v: s for v, s in action.items() if v in matters})
+
+
+def interventions(
+    graph: nx.DiGraph,
+    *,
+    reward: str,
+    variables: Iterable[str] | None = None,
+    size: int | None = None,
+    max_size: int | None = None,
+    values: Sequence[State] | Mapping[str, Sequence[State]] | None = None,
+    states: Mapping[str, Sequence[State]] | None = None,
+    null: bool = True,
+) -> list[Action]:
+    """Return all interventions on small sets of observed variables.
+
+    Parameters
+    ----------
+    graph
+        A pgmpy ``DAG`` or network; a bare graph has the states 0 and 1 unless `states` says otherwise.
+    reward
+        The reward variable, which is never intervened on.
+    variables
+        The variables that may be set; by default all that are observed, the reward excepted.
+    size, max_size
+        How many variables are set at once: exactly `size`, or from one up to `max_size` (1 if neither is given).
+    values
+        The states that may be used: one list for all variables, or a mapping that restricts those it names.
+    null
+        Whether the null intervention ``do()`` comes first.
+
+    Returns
+    -------
+    list of Action
+        By number of variables, then in the order of the graph's nodes, then of their states.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, the reward or latent; if a value is no state; if sizes make no sense; or if there would
+        be more than a million actions.
+
+    Examples
+    --------
+    >>> from pgmpy.base import DAG
+    >>> interventions(DAG([("X1", "X2"), ("X2", "Y")]), reward="Y", size=1, values=[1])
+    [do(), do(X1=1), do(X2=1)]
+    """
+    hidden = latents_of(graph)
+    if reward not in graph or reward in hidden:
+        raise ValueError(f"reward must be a variable of the graph that is observed, but got {reward!r}")
+    allowed = [v for v in graph.nodes if v != reward and v not in hidden]
+    if variables is not None:
+        chosen = {variables} if isinstance(variables, str) else set(variables)
+        if wrong := sorted(map(str, chosen - set(allowed))):
+            raise ValueError(
+                f"variables must be observed variables other than the reward, but got {', '.join(wrong)}; "
+                f"there are {', '.join(allowed)}"
+            )
+        allowed = [v for v in allowed if v in chosen]
+    if size is not None and max_size is not None:
+        raise ValueError(f"give size or max_size, but got size={size} and max_size={max_size}")
+    largest = operator.index(size if size is not None else max_size if max_size is not None else 1)
+    if not 0 <= largest <= len(allowed):
+        raise ValueError(f"size must be between 0 and {len(allowed)}, the number of variables, but got {largest}")
+    options = _options(allowed, states_of(graph, states), values)
+    sizes = range(1, largest + 1) if size is None else [largest] * (largest > 0)
+    if _count([len(options[v]) for v in allowed], sizes) > MOST_ARMS:
+        raise ValueError(f"there are over {MOST_ARMS:,} such interventions: restrict variables, values or the size")
+    actions = [do()] if null or size == 0 else []
+    for n in sizes:
+        for chosen_variables in itertools.combinations(allowed, n):
+            for chosen_states in itertools.product(*(options[v] for v in chosen_variables)):
+                actions.append(Action(dict(zip(chosen_variables, chosen_states, strict=True))))
+    return actions
+
+
+def _options(allowed: list[str], states: dict[str, tuple[State, ...]], values: Any) -> dict[str, tuple[State, ...]]:
+    """Return the states each variable may be set to."""
+    if values is None:
+        return {v: states[v] for v in allowed}
+    if isinstance(values, str):
+        raise TypeError(f"values must be a list of states or a mapping of variable to such lists, but got {values!r}")
+    if isinstance(values, Mapping):
+        if wrong := sorted(map(str, set(values) - set(allowed))):
+            raise ValueError(f"values names {', '.join(wrong)}, which may not be set")
+    else:
+        values = dict.fromkeys(allowed, tuple(values))
+    if empty := sorted(v for v, some in values.items() if len(some) == 0):
+        raise ValueError(f"values must name at least one state, but names none for {', '.join(empty)}")
+    return {
+        v: tuple(dict.fromkeys(states[v][find_state(states[v], s, v)] for s in values[v])) if v in values else states[v]
+        for v in allowed
+    }
+
+
+def _count(numbers: list[int], sizes: Iterable[int]) -> int:
+    """Return how many ways there are to choose `sizes` variables and a state of each (elementary symmetric sums)."""
+    sums = [1, *([0] * len(numbers))]
+    for number in numbers:
+        for k in range(len(numbers), 0, -1):
+            sums[k] += sums[k - 1] * number
+    return sum(sums[k] for k in sizes)
+
+
+def _quote(name: str, also: str = "") -> str:
+    """Return a name as it is where `Action.parse` would read it so, else in JSON's quotes."""
+    plain = name.strip() == name != "" and not re.search(f'[,"{also}\\n\\r]', name)
+    return name if plain and (also or not NUMBER.fullmatch(name)) else json.dumps(name, ensure_ascii=False)
+
+
+def _unquote(text: str, numbers: bool = True) -> State:
+    if text.startswith('"'):
+        return json.loads(text)
+    if numbers and NUMBER.fullmatch(text):
+        number = float(text)
+        return int(text) if re.fullmatch(r"[-+]?\d+", text) else number if math.isfinite(number) else text
+    return text

@@ -1,0 +1,1 @@
+"""Policies that spend a budget of plays; one algorithm a file."""

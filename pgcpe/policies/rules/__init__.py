@@ -1,0 +1,1 @@
+"""The rules of a policy: what to play, what to recommend, when to stop."""

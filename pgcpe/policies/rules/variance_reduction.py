@@ -1,0 +1,212 @@
+"""Sampling rules of `PooledCCPE`: which play adds most to what is known of the arms in question."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgcpe.estimators.base import Estimator, PairwiseEstimator
+from pgcpe.estimators.empirical_means import EmpiricalMeans
+from pgcpe.plays.actions import Action
+from pgcpe.policies.rules.base import Differences, GuardedStop, PolicyState, SamplingRule, most_specific_estimate
+
+__all__ = ["GreatestProgress", "HighestChallenger", "ObserveLeaderAndOpen"]
+
+NULL = Action()
+Floats = NDArray[np.float64]
+
+OBSERVED_FIRST = 20
+"""So many plays of ``do()`` come first."""
+
+ROUNDS = 10
+"""Of so many plays at least one observes."""
+
+MANY = 8
+"""Observation is in every iteration as long as more arms than that are open: it helps many a little, none much."""
+
+BATCH = 0.01
+"""An action, or an iteration, is played at once for this share of the plays so far."""
+
+
+LEAST_VARIANCE = 1e-20
+"""Arms whose difference has no more than this are the same to the estimators."""
+
+
+class Latest(SamplingRule):
+    """Ranks by the last estimator that knows of an arm; the challenger is the arm of the highest upper bound."""
+
+    optimistic: ClassVar[bool] = True
+
+    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> Floats:
+        """Return for each arm the estimate of the last estimator that knows of it."""
+        return latest_estimates(models)[0]
+
+
+class ObserveLeaderAndOpen(Latest):
+    """``do()``, the leader, and the arm of the highest upper bound among those that the stop is still open for.
+
+    In place of what may not be played comes the action that adds most to the difference of the two. The iteration is
+    repeated for one play in a hundred of those so far.
+
+    Parameters
+    ----------
+    stopping
+        The rule that says which arms are open.
+    observe
+        Whether ``do()`` is in every iteration while more than eight arms are open. Else it is where fewer than a tenth
+        of the plays observed.
+    """
+
+    def __init__(self, stopping: GuardedStop, *, observe: bool = True) -> None:
+        self._stopping, self._observe = stopping, observe
+
+    def choose(self, state: PolicyState) -> list[Action]:
+        """Return the iteration; the leader alone where it has no challenger."""
+        arms, h = state.bandit.arms, state.leader
+        left = np.flatnonzero(self._stopping.unresolved(state))
+        challenger = h if state.challenger < 0 else self._challenger(state, left)
+        wanted = [arms[challenger], arms[h]] if challenger != h else [arms[h]]
+        playable = state.bandit.costs
+        if any(arm not in playable for arm in wanted):
+            weights = np.zeros(len(arms))
+            weights[challenger] = 1.0
+            instead = _most(state, [weights] * len(state.pairwise))
+            wanted = list(dict.fromkeys(arm if arm in playable else instead for arm in wanted))
+        helps = self._observe and len(left) > MANY
+        if NULL in playable and NULL not in wanted and (helps or _observed_too_little(state)):
+            wanted = [NULL, *wanted]
+        return wanted * max(1, int(BATCH * state.n_plays / len(wanted)))
+
+    def _challenger(self, state: PolicyState, left: NDArray[np.intp]) -> int:
+        if len(left) == 0:  # it will stop
+            return state.challenger
+        return int(left[np.lexsort((state.rank[left], state.plays[left], -state.intervals.upper[left]))[0]])
+
+
+class Informed(Latest):
+    """What the rules that weigh plays by what they add have in common.
+
+    Twenty observations come first, then two plays of every arm that no model knows of. One play in ten observes (where
+    ``do()`` may not be played, the playable actions in turn), so that everything that is estimated keeps a share of the
+    plays. An action is played for one play in a hundred at once.
+    """
+
+    def choose(self, state: PolicyState) -> list[Action]:
+        """Return one action, as often as it is to be played before the next choice."""
+        playable = state.bandit.costs
+        if NULL in playable and state.n_observed < OBSERVED_FIRST:
+            return [NULL] * (OBSERVED_FIRST - state.n_observed)
+        if unknown := _hardly_known(state):
+            return unknown
+        times = max(1, int(BATCH * state.n_plays))
+        if _observed_too_little(state):
+            return [NULL if NULL in playable else _in_turn(state)] * times
+        told = self.told(state)
+        worth = self.worth(state) if state.challenger >= 0 else np.zeros(len(state.plays))
+        return [_most(state, [np.where(told.by == k, worth, 0.0) for k in range(len(state.pairwise))])] * times
+
+    def told(self, state: PolicyState) -> Differences:
+        """Return by which estimator each pair is looked at."""
+        return state.differences
+
+    @abstractmethod
+    def worth(self, state: PolicyState) -> Floats:
+        """Return what a smaller variance of each arm's difference from the leader is worth."""
+
+
+class GreatestProgress(Informed):
+    """The action by which the evidence is expected to grow most, for what it costs.
+
+    The evidence against an arm is z = gap^2 / (2 variance), and a play that takes d off the variance adds about
+    z d / variance to it. What counts is the evidence against all others together, -log(sum of exp(-z)): the arms that
+    are hardest to tell weigh most, none of them alone. An observation helps with many of them a little, a play of the
+    leader or of a challenger with one a lot: there is no separate rule for when to observe.
+
+    Parameters
+    ----------
+    stopping
+        The rule that says which arms are open.
+    """
+
+    def __init__(self, stopping: GuardedStop) -> None:
+        self._stopping = stopping
+
+    def told(self, state: PolicyState) -> Differences:
+        """Return what the stop goes by."""
+        return state.cautious
+
+    def worth(self, state: PolicyState) -> Floats:
+        """Return exp(-z) z / variance, relative to the largest exp(-z), for the arms that are open."""
+        told = self.told(state)
+        variance = np.maximum(told.variance, LEAST_VARIANCE)
+        gap = np.maximum(told.gap + state.epsilon, np.sqrt(variance))
+        evidence = gap**2 / (2.0 * variance)
+        counted = self._stopping.unresolved(state) & (told.variance > LEAST_VARIANCE)
+        counted[state.leader] = False
+        if not counted.any():
+            counted[state.challenger] = True
+        worth = np.zeros(len(evidence))
+        z = evidence[counted]
+        worth[counted] = np.exp(z.min() - z) * z / variance[counted]
+        return worth
+
+
+class HighestChallenger(Informed):
+    """The action that adds most to what is known of the leader and of one challenger, for what it costs.
+
+    The challenger has the highest index: its estimate and one standard error of the difference. The rule for a
+    recommendation that is to be good after few plays; it takes longer to be sure of it.
+    """
+
+    def worth(self, state: PolicyState) -> Floats:
+        """Return 1 for the challenger."""
+        variance = state.differences.variance
+        index = np.where(variance > LEAST_VARIANCE, state.estimates + np.sqrt(variance), -np.inf)
+        index[state.leader] = -np.inf
+        return np.asarray(np.arange(len(index)) == index.argmax(), dtype=np.float64)
+
+
+def latest_estimates(models: Sequence[Estimator]) -> tuple[Floats, Floats]:
+    """Return what the last estimator says of each arm that it knows of, and the variance with what it may be off by."""
+    said, _ = most_specific_estimate(
+        [m for m in models if isinstance(m, PairwiseEstimator)], lambda model: model.estimates()
+    )
+    return said.value, said.variance + said.bias_bound**2
+
+
+def _most(state: PolicyState, weights: Sequence[Floats]) -> Action:
+    """Return the playable action of the greatest gain for its cost; ties go to the first listed."""
+    gain = sum(
+        model.variance_reduction(state.leader, w) for model, w in zip(state.pairwise, weights, strict=True) if w.any()
+    )
+    costs = np.array([state.bandit.costs[action] for action in state.bandit.playable])
+    return state.bandit.playable[int(np.argmax(gain / costs))]
+
+
+def _hardly_known(state: PolicyState) -> list[Action]:
+    """Return the arms of which no estimator knows more than their own plays, and there are fewer than two."""
+    served = np.any([model.served_ for model in state.pairwise], axis=0)
+    seldom = np.flatnonzero(~served & (state.plays < 2))
+    return [state.bandit.arms[i] for i in seldom if state.bandit.arms[i] in state.bandit.costs]
+
+
+def _observed_too_little(state: PolicyState) -> bool:
+    if NULL in state.bandit.costs:
+        return ROUNDS * state.n_observed < state.n_plays
+    return _turn(state) % ROUNDS == 0
+
+
+def _in_turn(state: PolicyState) -> Action:
+    """Return the playable action whose turn it is where ``do()`` cannot be played."""
+    return state.bandit.playable[_turn(state) // ROUNDS % len(state.bandit.playable)]
+
+
+def _turn(state: PolicyState) -> int:
+    """Return the number of the batch: one for each of the first plays, then one whenever the plays grew by a batch."""
+    n, single = state.n_plays, 2.0 / BATCH  # from so many plays on a batch is more than one
+    return n if n < single else int(single + math.log(n / single) / math.log1p(BATCH))

@@ -1,0 +1,145 @@
+"""The simulator draws from the mutilated network; exact rewards are exact."""
+
+import numpy as np
+import pytest
+from pgmpy.base import DAG
+from scipy import stats
+
+from pgcpe import CausalBandit, SimulatedEnvironment, do, expected_reward, expected_rewards, interventions, load_network
+
+IMPOSSIBLE = """network n { }
+variable A { type discrete [ 2 ] { no, yes }; }
+variable Y { type discrete [ 2 ] { 0, 1 }; }
+probability ( A ) { table 1, 0; }
+probability ( Y | A ) { (no) 0.9, 0.1; (yes) 0.2, 0.8; }
+"""
+
+
+def test_samples_follow_the_mutilated_network():
+    network = load_network("asia")
+    environment = SimulatedEnvironment(network, seed=1)
+    n = 20_000
+    for action in [do(), do(smoke="yes"), do(either="no", bronc="yes")]:
+        frame = environment.sample(action, n).to_frame()
+        hits = (frame["dysp"] == "yes").sum()
+        truth = expected_reward(network, action, reward="dysp", reward_values={"yes": 1, "no": 0})
+        # exact binomial test: with three actions at 1e-4 each a right sampler fails for one seed in 3,000
+        assert stats.binomtest(int(hits), n, truth).pvalue > 1e-4
+        assert all((frame[v] == s).all() for v, s in action.items())
+
+
+def test_joint_distribution_of_a_small_network():
+    network = load_network("cancer")
+    n = 40_000
+    frame = SimulatedEnvironment(network, seed=3).sample(do(), n).to_frame()
+    order = list(frame.columns)
+    joint = np.ones([2] * 5)
+    for table in network.cpds:
+        axes = [order.index(v) for v in table.variables]
+        joint = joint * np.moveaxis(
+            table.values.reshape(table.values.shape + (1,) * (5 - len(axes))),
+            range(len(axes)),
+            axes,
+        )
+    states = {v: network.get_cpds(v).state_names[v] for v in order}
+    counts = np.zeros_like(joint)
+    for row, k in frame.value_counts().items():
+        counts[tuple(states[v].index(s) for v, s in zip(order, row, strict=True))] = k
+    often = joint.ravel() * n >= 5
+    expected = np.append(joint.ravel()[often], joint.ravel()[~often].sum()) * n
+    observed = np.append(counts.ravel()[often], counts.ravel()[~often].sum())
+    assert stats.chisquare(observed, expected).pvalue > 1e-4
+
+
+def test_a_state_of_probability_zero_can_be_set():
+    network = load_network(IMPOSSIBLE)
+    assert expected_reward(network, do(A="yes"), reward="Y") == pytest.approx(0.8, abs=1e-12)
+    assert expected_reward(network, do(), reward="Y") == pytest.approx(0.1, abs=1e-12)
+    frame = SimulatedEnvironment(network, seed=0).sample(do(A="yes"), 5_000).to_frame()
+    assert (frame["A"] == "yes").all()
+    # binomial(5000, .8) is within 5 standard deviations, 28, of its mean but for 6e-7
+    assert abs((frame["Y"] == "1").sum() - 4_000) < 5 * np.sqrt(5_000 * 0.8 * 0.2)
+
+
+def test_expected_rewards_is_a_series_over_the_arms():
+    network = load_network("cancer")
+    arms = interventions(network, reward="Dyspnoea", max_size=1)
+    bandit = CausalBandit(network, reward="Dyspnoea", arms=arms, reward_values={"True": 0, "False": 1})
+    series = expected_rewards(network, bandit)
+    assert tuple(series.index) == bandit.arms
+    assert series[do(Cancer="True")] == pytest.approx(0.35, abs=1e-12)
+
+
+def test_same_seed_same_samples_and_the_global_generator_is_left_alone():
+    network = load_network("asia")
+    before = np.random.get_state()[1].copy()
+    first = SimulatedEnvironment(network, seed=5).perform([do(), do(smoke="no")] * 50)
+    second = SimulatedEnvironment(network, seed=5).perform([do(), do(smoke="no")] * 50)
+    assert np.array_equal(first.codes, second.codes)
+    assert not np.array_equal(first.codes, SimulatedEnvironment(network, seed=6).perform([do()] * 100).codes)
+    assert np.array_equal(np.random.get_state()[1], before)
+
+
+def test_latents_are_sampled_and_not_shown():
+    network = load_network("asia", latents=["smoke"])
+    environment = SimulatedEnvironment(network, seed=0)
+    assert "smoke" not in environment.sample(do(), 3).to_frame()
+    with pytest.raises(ValueError, match="no observed variable"):
+        environment.perform([do(smoke="yes")])
+
+
+def test_many_rows_come_in_chunks(monkeypatch):
+    monkeypatch.setattr("pgcpe.environment.simulator.CHUNK", 100)
+    frame = SimulatedEnvironment(load_network("asia"), seed=0).sample(do(smoke="no"), 1_000).to_frame()
+    assert len(frame) == 1_000
+    assert (frame["smoke"] == "no").all()
+    assert 0.01 < (frame["bronc"] == "yes").mean() < 0.99
+
+
+def test_errors():
+    network = load_network("asia")
+    with pytest.raises(ValueError, match="no observed variable"):
+        SimulatedEnvironment(network, seed=0).perform([do(Q=1)])
+    with pytest.raises(ValueError, match="smoke has the states"):
+        SimulatedEnvironment(network, seed=0).perform([do(smoke="maybe")])
+    with pytest.raises(ValueError, match="must not be negative"):
+        SimulatedEnvironment(network, seed=0).sample(do(), -1)
+    with pytest.raises(ValueError, match="A has no table"):
+        SimulatedEnvironment(DAG([("A", "Y")]), seed=0)
+    with pytest.raises(ValueError, match="no variable of the graph"):
+        expected_reward(network, do(Q=1), reward="dysp", reward_values={"yes": 0, "no": 1})
+    with pytest.raises(ValueError, match="say what they are worth"):
+        expected_reward(network, do(), reward="dysp")
+    network.remove_cpds("smoke")
+    with pytest.raises(ValueError, match="smoke has no table"):
+        SimulatedEnvironment(network, seed=0)
+
+
+def test_tables_may_name_states_in_different_orders():
+    """pgmpy's inference refuses them; the effect does not depend on the order."""
+    network = load_network("cancer")
+    truth = expected_reward(network, do(Smoker="True"), reward="Dyspnoea", reward_values={"True": 1, "False": 0})
+    table = network.get_cpds("Cancer")
+    axis = table.variables.index("Smoker")
+    table.values = np.flip(table.values, axis=axis)
+    table.state_names["Smoker"] = table.state_names["Smoker"][::-1]
+    found = expected_reward(network, do(Smoker="True"), reward="Dyspnoea", reward_values={"True": 1, "False": 0})
+    assert found == pytest.approx(truth, abs=1e-12)
+
+
+def test_tables_that_are_none_are_refused():
+    network = load_network("cancer")
+    network.get_cpds("Smoker").values = np.array([1.5, -0.5])
+    for ask in (
+        lambda: SimulatedEnvironment(network, seed=0),
+        lambda: expected_reward(network, do(), reward="Dyspnoea", reward_values={"True": 1, "False": 0}),
+    ):
+        with pytest.raises(ValueError, match=r"Smoker has an entry of -0\.5"):
+            ask()
+
+
+def test_one_action_is_one_play():
+    environment = SimulatedEnvironment(load_network("asia"), seed=0)
+    assert len(environment.perform(do())) == len(environment.perform(do(smoke="yes", bronc="no"))) == 1
+    with pytest.raises(TypeError, match="an action must be written"):
+        environment.perform(["do()"])

@@ -1,0 +1,247 @@
+"""Pooled trees: what they count, that their regions are those of martingales, and that they hold; and the policy."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from helpers import joint
+from pgmpy.base import DAG
+
+from pgcpe import BGLM, AdmissibleSequence, CausalBandit, PooledCCPE, SimulatedEnvironment, do
+from pgcpe.confidence.tree_region import TOLERANCE
+from pgcpe.estimators.forest import smoothed_values
+from pgcpe.estimators.pooled_trees import PooledTrees
+from pgcpe.estimators.schedule import FIRST_SNAPSHOT, snapshot_share
+from pgcpe.paper import experiment_2, experiment_3, two_layer
+from pgcpe.paper.instances import binary_network
+
+
+def counts(trees, arm):
+    """The counts into the nodes, of the leaves, and the rewards there, of one arm."""
+    start, leaf = trees._forest.node_start, trees._forest.leaf_start
+    into, n, x = trees._counts
+    return into[start[arm] : start[arm + 1]], n[leaf[arm] : leaf[arm + 1]], x[leaf[arm] : leaf[arm + 1]]
+
+
+def test_of_observation_alone_the_trees_are_those_of_the_adjustment_formula():
+    for made in (experiment_2(1), experiment_3(4), two_layer(2, n=5)):
+        samples = made.bandit.encode(do(), made.environment(0).sample(do(), 50))
+        pooled, passive = PooledTrees().start(made.bandit), AdmissibleSequence().start(made.bandit)
+        assert pooled.served_.tolist() == passive.served_.tolist()
+        pooled.update(samples), passive.update(samples)
+        value, variance, _ = smoothed_values(*pooled._forest, *pooled._counts)
+        np.testing.assert_allclose([value, variance], passive.smoothed(), rtol=1e-12)
+        # before the first snapshot there is one region, at its share of delta
+        # (both searches end within TOLERANCE outside of the extremes; where they end depends on how they were compiled)
+        ours, theirs = pooled.intervals(0.1), passive.intervals(0.1 * snapshot_share(0))
+        np.testing.assert_allclose([ours.lower, ours.upper], [theirs.lower, theirs.upper], rtol=0, atol=TOLERANCE)
+
+
+def test_the_shares_of_the_snapshots_sum_to_one():
+    assert sum(map(snapshot_share, range(100_000))) == pytest.approx(1.0, abs=1e-5)
+
+
+def back_door():
+    """Z -> X -> Y, Z -> Y, and W, which causes nothing but may be set."""
+    network = binary_network(
+        {
+            "Z": ([], lambda: 0.3),
+            "W": ([], lambda: 0.5),
+            "X": (["Z"], lambda z: 0.2 + 0.5 * z),
+            "Y": (["X", "Z"], lambda x, z: 0.1 + 0.3 * x + 0.4 * z),
+        }
+    )
+    arms = [do(X=1), do(X=0)]
+    playable = [*arms, do(), do(Z=1), do(W=1)]
+    return network, CausalBandit(network, reward="Y", arms=arms, playable=playable)
+
+
+def test_each_play_counts_where_it_may():
+    network, bandit = back_door()
+    trees = PooledTrees().start(bandit)
+    environment = SimulatedEnvironment(network, seed=0)
+    n_of = {do(): 7, do(X=1): 5, do(X=0): 4, do(Z=1): 6, do(W=1): 3}
+    seen = {}
+    for action, n in n_of.items():
+        samples = environment.sample(action, n)
+        seen[action] = samples.to_frame()
+        trees.update(bandit.encode(action, samples))
+    into, n, x = counts(trees, 0)  # do(X=1): P(Z), then E[Y | Z, X=1]
+    free = [do(), do(X=1), do(X=0), do(W=1)]  # plays that leave Z alone
+    assert into[0] == sum(n_of[a] for a in free)
+    assert into[2] == sum((seen[a]["Z"] == 1).sum() for a in free)
+    for z in (0, 1):
+        rows = [seen[a][(seen[a]["Z"] == z) & (seen[a]["X"] == 1)] for a in free]
+        assert n[z] == sum(map(len, rows))
+        assert x[z] == sum(r["Y"].sum() for r in rows)
+    # plays that set Z would be right for the second factor, but not for the first: nested admission leaves them out
+
+
+def test_what_is_known_does_not_depend_on_how_it_was_told():
+    made = experiment_3(4)
+    actions = [do(), *made.bandit.arms[:6]] * 60
+    samples = made.environment(3).perform(actions)
+    whole = PooledTrees().start(made.bandit).update(made.bandit.encode(actions, samples))
+    pieces = PooledTrees().start(made.bandit)
+    told = made.bandit.encode(actions, samples)
+    for start, end in itertools.pairwise([0, 1, 5, FIRST_SNAPSHOT - 1, FIRST_SNAPSHOT + 3, 257, 300, len(actions)]):
+        pieces.update(told.rows(slice(start, end)))
+    for one, other in zip(whole._counts, pieces._counts, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert [j for j, _ in whole._snapshots] == [j for j, _ in pieces._snapshots] == [0, 1, 2]
+    one, other = whole.intervals(0.1), pieces.intervals(0.1)
+    np.testing.assert_array_equal([one.lower, one.upper], [other.lower, other.upper])
+
+
+def mixture_over_likelihood(trees, arm, truth):
+    """The martingale: over all nodes, the mixtures of what was counted over its likelihood under the truth."""
+    into, n, x = counts(trees, arm)
+    p_z, p_y = truth
+    log = 0.0
+    for a, b, p in [(into[2], into[1], p_z), *((x[z], n[z] - x[z], p_y[z]) for z in (0, 1))]:
+        log += math.lgamma(a + 0.5) + math.lgamma(b + 0.5) - math.lgamma(a + b + 1) - math.log(math.pi)
+        log -= a * math.log(p) + b * math.log(1 - p)
+    return math.exp(log)
+
+
+def test_the_martingale_has_mean_one_under_adaptive_plays():
+    """All paths of four plays that are chosen by what was seen: do() first, then do(X=1) after a reward, else do(Z=1)
+    or do()."""
+    network, bandit = back_door()
+    tables = {c.variable: (c.variables[1:], np.moveaxis(c.values, 0, -1)) for c in network.cpds}
+    order = list(tables)
+    laws = {}
+    for action in (do(), do(X=1), do(Z=1)):
+        law = joint(tables, dict(action))
+        laws[action] = [
+            (cell, law[cell])
+            for cell in itertools.product((0, 1), repeat=4)
+            if law[cell] > 0 and not cell[order.index("W")]
+        ]
+    total = mean = 0.0
+    places = [order.index(v) for v in bandit.coding.variables]
+
+    def go(plays, codes, weight):
+        nonlocal total, mean
+        if len(plays) == 4:
+            trees = PooledTrees().start(bandit)
+            samples = bandit.encode(do(), SimulatedEnvironment(network, seed=0).sample(do(), 0))
+            told = type(samples)(samples.coding, np.array(codes, dtype=np.int32), tuple(plays), np.arange(4))
+            trees.update(told)
+            total += weight
+            mean += weight * mixture_over_likelihood(trees, 0, (0.3, [0.4, 0.8]))
+            return
+        action = do() if not plays else do(X=1) if codes[-1][-1] else (do(Z=1) if len(plays) % 2 else do())
+        for cell, probability in laws[action]:
+            # W is a fair coin without effect, left out of the sum
+            go([*plays, action], [*codes, [cell[i] for i in places]], weight * 2 * probability)
+
+    go([], [], 1.0)
+    assert total == pytest.approx(1.0, abs=1e-12)
+    assert mean == pytest.approx(1.0, abs=1e-10)
+
+
+# ----------------------------------------------------------------------------------------------- what once went wrong
+
+
+def chain():
+    """A -> B -> Y, both strong: the better arm by far is do(A=0)."""
+    network = binary_network(
+        {
+            "A": ([], lambda: 0.5),
+            "B": (["A"], lambda a: 0.9 - 0.8 * a),
+            "Y": (["B"], lambda b: 0.05 + 0.9 * b),
+        }
+    )
+    return network, CausalBandit(network, reward="Y", arms=[do(A=1), do(A=0)])
+
+
+@pytest.mark.parametrize(
+    "options", [{"guarantee": "asymptotic"}, {"guarantee": "numerical", "model": BGLM("logit")}, {}]
+)
+def test_nothing_is_certified_before_anything_is_known(options):
+    """With equal tables an effect through B has no first-order variance at all: it is a product of two unknown ones."""
+    network, bandit = chain()
+    policy = PooledCCPE(bandit, epsilon=0.1, **options)
+    assert (policy.stopped, policy.certificate, policy.n_plays) == (False, None, 0)
+    assert set(policy.stops.values()) == {None}
+    result = policy.run(SimulatedEnvironment(network, seed=0), progress=False)
+    assert result.recommendation == do(A=0)
+
+
+def rare_treatment():
+    """Eleven coins and a rare X cause Y, but only X matters: of the table of Y most rows stay empty."""
+    coins = {f"Z{i}": ([], lambda: 0.5) for i in range(11)}
+    network = binary_network(
+        {**coins, "X": ([], lambda: 0.01), "Y": ([*coins, "X"], lambda *of: 0.95 if of[-1] else 0.8)}
+    )
+    return network, CausalBandit(network, reward="Y", arms=[do(X=0), do(X=1)])
+
+
+def test_rows_that_were_never_seen_do_not_make_an_estimate_sure():
+    network, bandit = rare_treatment()
+    for seed in range(3):
+        environment = SimulatedEnvironment(network, seed=seed)
+        policy = PooledCCPE(bandit, guarantee="asymptotic", epsilon=0.0, seed=seed)
+        policy.tell(do(), environment.sample(do(), 2000))
+        assert not policy.stopped
+        assert policy.run(environment, budget=2000, progress=False).recommendation == do(X=1)
+        assert policy.conflicts == ()
+
+
+def test_plays_are_counted_as_what_they_were_where_the_graph_is_not_trusted():
+    graph = DAG([("X", "Y"), ("X", "W")])
+    arms, playable = [do(X=1), do(X=0)], [do(X=1), do(X=0), do(W=1, X=1), do()]
+    with pytest.raises(ValueError, match="make the bandit with merge_equal=False"):
+        PooledCCPE(CausalBandit(graph, reward="Y", arms=arms, playable=playable), trust_graph=False)
+    bandit = CausalBandit(graph, reward="Y", arms=arms, playable=playable, merge_equal=False)
+    policy = PooledCCPE(bandit, trust_graph=False)
+    policy.tell(do(W=1, X=1), [{"X": 1, "Y": 1}] * 300).tell(do(X=0), [{"X": 0, "Y": i % 2} for i in range(300)])
+    assert policy.state.plays.tolist() == [0, 300]
+    assert not policy.stopped
+
+
+def confounded():
+    """What the learner does not know causes both the drug and the recovery; its tree is biased for both arms."""
+    network = binary_network(
+        {
+            "S": ([], lambda: 0.5),
+            "D": (["S"], lambda s: 0.1 + 0.8 * s),
+            "Y": (["D", "S"], lambda d, s: 0.8 - 0.5 * s + 0.1 * d),
+        }
+    )
+    return network, CausalBandit(DAG([("D", "Y")]), reward="Y", arms=[do(D=0), do(D=1)])
+
+
+@pytest.mark.filterwarnings("ignore:direct plays contradict the graph")
+@pytest.mark.parametrize("guarantee", ["exact", "asymptotic"])
+def test_a_contradicted_graph(guarantee):
+    """With the fallback the answer is right; without it there is no certificate."""
+    network, bandit = confounded()
+    for fallback in (True, False):
+        policy = PooledCCPE(bandit, guarantee=guarantee, fallback=fallback, epsilon=0.02, delta=0.1)
+        environment = SimulatedEnvironment(network, seed=1)
+        for action in (do(), *bandit.arms):
+            policy.tell(action, environment.sample(action, 400))
+        result = policy.run(environment, progress=False, budget=20_000)
+        assert len(result.conflicts) == 2
+        assert "doubt" in result.summary
+        if fallback:
+            assert (result.recommendation, result.certificate) == (do(D=1), guarantee)
+        else:
+            assert result.certificate is None
+
+
+def test_a_contradicted_graph_had_merged_arms():
+    """The pairs know no graph, but the classes of arms do: the stop then has no certificate."""
+    conflicts = np.array([True, False])
+    network, _ = chain()
+    bandit = CausalBandit(network, reward="Y", arms=[do(B=1), do(A=1, B=1), do(B=0)])
+    policy = PooledCCPE(bandit, epsilon=0.1)
+    policy._conflicts = conflicts
+    for action in bandit.arms:
+        policy.tell(action, SimulatedEnvironment(network, seed=0).sample(action, 200))
+    assert policy.stopped
+    assert policy.certificate is None
+    assert policy.stop_reason.endswith("contradicts the graph, by which others were merged")
