@@ -294,7 +294,7 @@ class CausalBandit:
             if not 0 <= codes[row, column] < self._cardinalities[column]:
                 raise ValueError(f"row {row} has the code {codes[row, column]} for {self.coding.variables[column]}")
             raise self._contradiction(row, self.coding.variables[column], codes[row, column], distinct[which[row]])
-        return Samples(self.coding, codes, distinct, which)
+        return Samples(self.coding, codes, distinct, which, self.reward_array[codes[:, -1]])
 
     def _contradiction(self, row: int, variable: str, code: int, action: Action) -> ValueError:
         value = self.states[variable][code]

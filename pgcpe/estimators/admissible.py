@@ -90,9 +90,10 @@ class AdmissibleSequence(Estimator):
 
     def update(self, samples: Samples) -> Self:
         """Count every play of ``do()``; plays of other actions are no passive observations."""
-        if (rows := self._observations.add(samples)) is not None:
-            self._tables.count(rows)
-            self._counted += len(rows)
+        if (due := self._observations.add(samples)) is not None:
+            codes, rewards = due
+            self._tables.count(codes, rewards)
+            self._counted += len(codes)
             self._current = None
         return self
 

@@ -169,10 +169,10 @@ class BGLM(Estimator):
     def update(self, samples: Samples) -> Self:
         """Count every play of ``do()``: Algorithm 1 fits passive observations alone."""
         started(self)
-        rows = self._observations.add(samples)
-        if rows is not None and len(rows):
-            self._equations.count(rows[:, self._columns])
-            self._counted += len(rows)
+        due = self._observations.add(samples)
+        if due is not None and len(due[0]):
+            self._equations.count(due[0][:, self._columns])
+            self._counted += len(due[0])
             self._current = None
         return self
 

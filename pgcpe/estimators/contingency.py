@@ -63,13 +63,12 @@ class ContingencyTables:
             np.zeros(sum(int(level.sum()) for level in levels)),  # counts
             np.zeros(sum(int(level[-1]) for level in levels)),  # reward sums
         )
-        self._reward_values = bandit.reward_array
         self._columns = np.array([column[v] for variables in order for v in variables], dtype=np.int64)
 
-    def count(self, codes: NDArray[np.int32]) -> None:
-        """Add passive observations, in the bandit's coding, to all tables."""
-        _, _, _, axis, cards, _, node, leaf, counts, rewards = self.arrays
-        _count(codes, self._reward_values, self._columns, axis, cards, node, leaf, counts, rewards)
+    def count(self, codes: NDArray[np.int32], rewards: NDArray[np.float64]) -> None:
+        """Add passive observations, in the bandit's coding, and their rewards to all tables."""
+        _, _, _, axis, cards, _, node, leaf, counts, sums = self.arrays
+        _count(codes, rewards, self._columns, axis, cards, node, leaf, counts, sums)
 
     def likelihood_ratio(self, alpha: float) -> Intervals:
         """Return the exact intervals of the arms with a table, each at error probability `alpha`."""
@@ -91,8 +90,7 @@ class ContingencyTables:
 
 
 @njit(cache=True)
-def _count(codes, reward_values, columns, axis, cards, node, leaf, counts, rewards):  # type: ignore[no-untyped-def]
-    last = codes.shape[1] - 1
+def _count(codes, rewards, columns, axis, cards, node, leaf, counts, sums):  # type: ignore[no-untyped-def]
     for t in range(len(axis) - 1):
         for row in range(len(codes)):
             start, size, cell = node[t], 1, 0
@@ -102,7 +100,7 @@ def _count(codes, reward_values, columns, axis, cards, node, leaf, counts, rewar
                 size *= cards[a]
                 cell = cell * cards[a] + codes[row, columns[a]]
                 counts[start + cell] += 1
-            rewards[leaf[t] + cell] += reward_values[codes[row, last]]
+            sums[leaf[t] + cell] += rewards[row]
 
 
 @njit(cache=True)

@@ -68,7 +68,7 @@ class EmpiricalMeans(Estimator):
     def update(self, samples: Samples) -> Self:
         """Count every play of an action whose effect is provably that of an arm."""
         arm = np.array([self.bandit_.index(action) for action in samples.actions], dtype=np.int64)
-        add_plays(arm, samples.which, samples.codes, self.bandit_.reward_array, self.plays_, self.rewards_)
+        add_plays(arm, samples.which, samples.known_rewards, self.plays_, self.rewards_)
         self._own = None
         return self
 
@@ -143,11 +143,10 @@ def _means(plays, rewards):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def add_plays(arm, which, codes, value, plays, rewards):  # type: ignore[no-untyped-def]
-    """Add rounds to the plays and rewards of the arm of their action; -1 for none."""
-    last = codes.shape[1] - 1
+def add_plays(arm, which, rewards, plays, sums):  # type: ignore[no-untyped-def]
+    """Add rounds to the plays and the sums of rewards of the arm of their action; -1 for none."""
     for row in range(len(which)):
         i = arm[which[row]]
         if i >= 0:
             plays[i] += 1
-            rewards[i] += value[codes[row, last]]
+            sums[i] += rewards[row]

@@ -100,7 +100,7 @@ def count_plays(  # type: ignore[no-untyped-def]
     codes,
     which,
     admitted,
-    values,
+    rewards,
     level_start,
     levels,
     before,
@@ -113,7 +113,7 @@ def count_plays(  # type: ignore[no-untyped-def]
     x,
 ):
     """Add rounds to the counts of every arm's tree, each as far as its action is admitted and its treatments agree."""
-    reward, nodes = codes.shape[1] - 1, np.zeros(len(levels) + 1, dtype=np.int64)
+    nodes = np.zeros(len(levels) + 1, dtype=np.int64)
     for row in range(len(codes)):
         for i in range(len(level_start) - 1):
             depth = admitted[which[row], i]
@@ -128,7 +128,7 @@ def count_plays(  # type: ignore[no-untyped-def]
                 else:
                     leaf = leaf_start[i + 1] - (node_start[i + 1] - node_start[i] - nodes[level])
                     n[leaf] += 1
-                    x[leaf] += values[codes[row, reward]]
+                    x[leaf] += rewards[row]
 
 
 @njit(cache=True)
@@ -238,7 +238,7 @@ def influence(  # type: ignore[no-untyped-def]
     codes,
     which,
     admitted,
-    values,
+    rewards,
     level_start,
     levels,
     before,
@@ -259,7 +259,7 @@ def influence(  # type: ignore[no-untyped-def]
     That is the sum, over the nodes it passed, of w (value after - value before) / sqrt((n + m/2) max(n, 1/2)): squared
     and summed over all rounds and the half rounds of the smoothing it is the variance of `smoothed_value`.
     """
-    reward, nodes = codes.shape[1] - 1, np.zeros(len(levels) + 1, dtype=np.int64)
+    nodes = np.zeros(len(levels) + 1, dtype=np.int64)
     for i in range(len(level_start) - 1):
         if not served[i] or node_start[i] == node_start[i + 1]:
             continue
@@ -281,7 +281,7 @@ def influence(  # type: ignore[no-untyped-def]
             for level in range(passed):
                 at = nodes[level]
                 if levels[level_start[i] + level, 0] < 0:
-                    after, half = values[codes[row, reward]], 1.0
+                    after, half = rewards[row], 1.0
                 else:
                     after, half = below[node_start[i] + nodes[level + 1]], 0.5 * levels[level_start[i] + level, 1]
                 weight = reach[node_start[i] + at] / np.sqrt((total[at] + half) * max(total[at], 0.5))

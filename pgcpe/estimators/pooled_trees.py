@@ -107,12 +107,12 @@ class PooledTrees(PairwiseEstimator):
         return self
 
     def _count(self, samples: Samples) -> None:
-        admitted, values = self._admitted(samples.actions), self.bandit_.reward_array
+        admitted, rewards = self._admitted(samples.actions), samples.known_rewards
         arm = np.array([self.bandit_.index(action) for action in samples.actions], dtype=np.int64)
-        count_plays(samples.codes, samples.which, admitted, values, *self._forest, *self._counts)
+        count_plays(samples.codes, samples.which, admitted, rewards, *self._forest, *self._counts)
         own = np.where(arm[:, None] == np.arange(len(self.served_)), admitted, 0)
-        count_plays(samples.codes, samples.which, own, values, *self._forest, *self._own)
-        add_plays(arm, samples.which, samples.codes, values, *self._direct)
+        count_plays(samples.codes, samples.which, own, rewards, *self._forest, *self._own)
+        add_plays(arm, samples.which, rewards, *self._direct)
         passive = samples.codes[np.array([not a for a in samples.actions], dtype=np.bool_)[samples.which]]
         for j, codes in enumerate(passive.T):
             self._passive[j] += np.bincount(codes, minlength=self._passive.shape[1])
@@ -236,7 +236,8 @@ class PooledTrees(PairwiseEstimator):
         """Return what each round moved the estimate of each arm, an array of shape (rounds, arms)."""
         if standing.influence is None:
             n, _ = self._direct
-            rounds, rewards = self._rounds.samples(), self.bandit_.reward_array
+            rounds = self._rounds.samples()
+            rewards = rounds.known_rewards
             moved = np.zeros((len(rounds), len(n)))
             reach, below, _ = self._passes()
             influence(
@@ -246,7 +247,7 @@ class PooledTrees(PairwiseEstimator):
             arm = np.array([self.bandit_.index(a) for a in rounds.actions], dtype=np.int64)[rounds.which]
             own = np.flatnonzero((arm >= 0) & ~standing.tree[arm])
             i = arm[own]
-            moved[own, i] = (rewards[rounds.codes[own, -1]] - standing.value[i]) / np.sqrt((n[i] + 1.0) * n[i])
+            moved[own, i] = (rewards[own] - standing.value[i]) / np.sqrt((n[i] + 1.0) * n[i])
             standing.influence = moved
         return standing.influence
 

@@ -48,28 +48,31 @@ class Observations:
         self._refresh, self._every_play = checked_refresh(refresh), every_play
         self._told = self._counted = 0
         self._rows: list[NDArray[np.int32]] = []
+        self._rewards: list[NDArray[np.float64]] = []
         self._at: list[NDArray[np.intp]] = []  # the count at which each row came
 
-    def add(self, samples: Samples) -> NDArray[np.int32] | None:
-        """Keep the new observations and return the codes of those now due, None if nothing is due."""
+    def add(self, samples: Samples) -> tuple[NDArray[np.int32], NDArray[np.float64]] | None:
+        """Keep the new observations and return the codes and rewards of those now due, None if nothing is due."""
         passive = np.array([not action for action in samples.actions], dtype=np.bool_)[samples.which]
-        rows = samples.codes[passive]
+        rows, rewards = samples.codes[passive], samples.known_rewards[passive]
         n = len(samples) if self._every_play else len(rows)
         at = self._told + 1 + (np.flatnonzero(passive) if self._every_play else np.arange(n))
         self._told += n
         due = last_due(self._told, self._refresh)
         if self._rows or due < self._told:
             self._rows.append(rows)
+            self._rewards.append(rewards)
             self._at.append(at)
             if due > self._counted:
                 rows, at = np.concatenate(self._rows), np.concatenate(self._at)
+                rewards = np.concatenate(self._rewards)
                 ready = int(np.searchsorted(at, due, side="right"))
-                self._rows, self._at = [rows[ready:]], [at[ready:]]
-                rows = rows[:ready]
+                self._rows, self._rewards, self._at = [rows[ready:]], [rewards[ready:]], [at[ready:]]
+                rows, rewards = rows[:ready], rewards[:ready]
         if due <= self._counted:
             return None
         self._counted = due
-        return rows
+        return rows, rewards
 
 
 def checked_refresh(refresh: int | None) -> int | None:

@@ -51,6 +51,8 @@ class Samples:
         The distinct actions performed.
     which
         Integer array of shape (plays,): play i performed ``actions[which[i]]``.
+    rewards
+        Float array of shape (plays,): what the plays were worth; None where no reward is defined.
 
     Examples
     --------
@@ -69,13 +71,28 @@ class Samples:
     codes: Codes
     actions: tuple[Action, ...]
     which: NDArray[np.intp]
+    rewards: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def rows(self, chosen: NDArray[Any] | slice) -> Samples:
         """Return the plays that a mask, an index or a slice chooses."""
-        return Samples(self.coding, self.codes[chosen], self.actions, self.which[chosen])
+        rewards = None if self.rewards is None else self.rewards[chosen]
+        return Samples(self.coding, self.codes[chosen], self.actions, self.which[chosen], rewards)
+
+    @property
+    def known_rewards(self) -> NDArray[np.float64]:
+        """The rewards of samples that have them.
+
+        Raises
+        ------
+        ValueError
+            If they have none: only a bandit says what a play is worth (`CausalBandit.encode`).
+        """
+        if self.rewards is None:
+            raise ValueError("the samples must have rewards, but have none: encode them with bandit.encode first")
+        return self.rewards
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a play and one column a variable, with its states; the index is the action of the play."""
@@ -166,6 +183,7 @@ class SamplesBuffer:
         self.coding = coding
         self._codes = np.empty((64, len(coding.variables)), dtype=np.int32)
         self._which = np.empty(64, dtype=np.intp)
+        self._rewards = np.empty(64)
         self._actions: dict[Action, int] = {}
         self._length = 0
 
@@ -173,7 +191,7 @@ class SamplesBuffer:
         return self._length
 
     def append(self, samples: Samples) -> None:
-        """Add the plays of `samples`, which has the coding of the buffer."""
+        """Add the plays of `samples`, which has the coding of the buffer and rewards."""
         start, end = self._length, self._length + len(samples)
         if end > len(self._codes):
             room = max(end, 2 * len(self._codes))
@@ -181,15 +199,21 @@ class SamplesBuffer:
                 [self._codes[:start], np.empty((room - start, self._codes.shape[1]), np.int32)]
             )
             self._which = np.concatenate([self._which[:start], np.empty(room - start, np.intp)])
-        self._codes[start:end] = samples.codes
+            self._rewards = np.concatenate([self._rewards[:start], np.empty(room - start)])
+        self._codes[start:end], self._rewards[start:end] = samples.codes, samples.known_rewards
         number = np.array([self._actions.setdefault(action, len(self._actions)) for action in samples.actions])
         self._which[start:end] = number[samples.which] if len(samples) else 0
         self._length = end
 
     def samples(self) -> Samples:
         """Return all plays so far."""
+        now = slice(self._length)
         return Samples(
-            self.coding, self._codes[: self._length].copy(), tuple(self._actions), self._which[: self._length].copy()
+            self.coding,
+            self._codes[now].copy(),
+            tuple(self._actions),
+            self._which[now].copy(),
+            self._rewards[now].copy(),
         )
 
     def plays_by_action(self) -> dict[Action, int]:

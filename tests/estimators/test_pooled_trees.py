@@ -127,7 +127,8 @@ def test_the_martingale_has_mean_one_under_adaptive_plays():
         if len(plays) == 4:
             trees = PooledTrees().start(bandit)
             samples = bandit.encode(do(), SimulatedEnvironment(network, seed=0).sample(do(), 0))
-            told = type(samples)(samples.coding, np.array(codes, dtype=np.int32), tuple(plays), np.arange(4))
+            told = np.array(codes, dtype=np.int32)
+            told = type(samples)(samples.coding, told, tuple(plays), np.arange(4), told[:, -1].astype(float))
             trees.update(told)
             total += weight
             mean += weight * mixture_over_likelihood(trees, 0, (0.3, [0.4, 0.8]))

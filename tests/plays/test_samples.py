@@ -14,7 +14,8 @@ def random_samples(n: int, seed: int = 0) -> Samples:
     rng = np.random.default_rng(seed)
     codes = np.stack([rng.integers(0, len(s), n) for s in STATES.values()], axis=1).astype(np.int32)
     actions = (do(), do(A="yes"), do(A="no", B=2))
-    return Samples(Coding(tuple(STATES), tuple(STATES.values())), codes, actions, rng.integers(0, 3, n))
+    coding, which = Coding(tuple(STATES), tuple(STATES.values())), rng.integers(0, 3, n)
+    return Samples(coding, codes, actions, which, codes[:, -1].astype(float))
 
 
 def actions_of(samples: Samples) -> list[Action]:
@@ -92,8 +93,22 @@ def test_buffer_keeps_everything_in_order():
     for start, end in [(0, 1), (1, 3), (3, 3), (3, 200), (200, 1000)]:
         buffer.append(whole.rows(slice(start, end)))
     assert np.array_equal(buffer.samples().codes, whole.codes)
+    assert np.array_equal(buffer.samples().rewards, whole.rewards)
     assert actions_of(buffer.samples()) == actions_of(whole)
     assert buffer.plays_by_action() == {a: actions_of(whole).count(a) for a in buffer.samples().actions}
+
+
+def test_samples_without_rewards_say_so():
+    samples = Samples.from_frame(random_samples(3).to_frame(), STATES)
+    assert samples.rewards is None
+    assert samples.rows(slice(2)).rewards is None
+    with pytest.raises(ValueError, match="must have rewards"):
+        SamplesBuffer(samples.coding).append(samples)
+
+
+def test_rows_keep_their_rewards():
+    samples = random_samples(20)
+    assert np.array_equal(samples.rows(slice(5, 9)).known_rewards, samples.codes[5:9, -1])
 
 
 def test_forced_codes_grow_and_stay():
