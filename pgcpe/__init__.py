@@ -1,34 +1,42 @@
-"""Find the best intervention on a known causal graph in as few experiments as possible, with a guarantee."""
+"""Find the best intervention on a known causal graph in as few experiments as possible, with a guarantee.
 
-from pgcpe.bandit import CausalBandit
-from pgcpe.confidence.intervals import Intervals
-from pgcpe.environment.exact import expected_reward, expected_rewards
-from pgcpe.environment.protocol import Environment
-from pgcpe.environment.simulator import SimulatedEnvironment
-from pgcpe.estimators import BGLM, AdmissibleSequence, EmpiricalMeans, Estimate, Estimator, PooledTrees, TableModel
-from pgcpe.experiments import plan, repeat
-from pgcpe.graphs.explanation import explain
-from pgcpe.graphs.identification import admissible_sequence, is_admissible_sequence
-from pgcpe.graphs.load import load_network, shipped_networks
-from pgcpe.plays.actions import Action, do, equal_effect, interventions
-from pgcpe.plays.samples import Samples
-from pgcpe.policies import (
-    CCPE,
-    KLLUCB,
-    LUCB,
-    CausalSuccessiveRejects,
-    LilUCB,
-    ParallelBandit,
-    Policy,
-    PooledCCPE,
-    PropagatingInference,
-    Result,
-    SequentialHalving,
-    SuccessiveRejects,
-    TopTwo,
-    TwoPhase,
-    UniformSampling,
-)
+A name is imported when it is first used (PEP 562): ``import pgcpe`` and ``pgcpe --help`` load none of the libraries.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what type checkers and editors see; a test holds it to the table below
+    from pgcpe.bandit import CausalBandit
+    from pgcpe.confidence.intervals import Intervals
+    from pgcpe.environment.exact import expected_reward, expected_rewards
+    from pgcpe.environment.protocol import Environment
+    from pgcpe.environment.simulator import SimulatedEnvironment
+    from pgcpe.estimators import BGLM, AdmissibleSequence, EmpiricalMeans, Estimate, Estimator, PooledTrees, TableModel
+    from pgcpe.experiments import plan, repeat
+    from pgcpe.graphs.explanation import explain
+    from pgcpe.graphs.identification import admissible_sequence, is_admissible_sequence
+    from pgcpe.graphs.load import load_network
+    from pgcpe.graphs.shipped import shipped_networks
+    from pgcpe.plays.actions import Action, do, equal_effect, interventions
+    from pgcpe.plays.samples import Samples
+    from pgcpe.policies import (
+        CCPE,
+        KLLUCB,
+        LUCB,
+        CausalSuccessiveRejects,
+        LilUCB,
+        ParallelBandit,
+        Policy,
+        PooledCCPE,
+        PropagatingInference,
+        Result,
+        SequentialHalving,
+        SuccessiveRejects,
+        TopTwo,
+        TwoPhase,
+        UniformSampling,
+    )
 
 __all__ = [
     "BGLM",
@@ -74,3 +82,59 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+_MODULE_OF = {
+    "Action": "plays.actions",
+    "AdmissibleSequence": "estimators",
+    "BGLM": "estimators",
+    "CCPE": "policies",
+    "CausalBandit": "bandit",
+    "CausalSuccessiveRejects": "policies",
+    "EmpiricalMeans": "estimators",
+    "Environment": "environment.protocol",
+    "Estimate": "estimators",
+    "Estimator": "estimators",
+    "Intervals": "confidence.intervals",
+    "KLLUCB": "policies",
+    "LUCB": "policies",
+    "LilUCB": "policies",
+    "ParallelBandit": "policies",
+    "Policy": "policies",
+    "PooledCCPE": "policies",
+    "PooledTrees": "estimators",
+    "PropagatingInference": "policies",
+    "Result": "policies",
+    "Samples": "plays.samples",
+    "SequentialHalving": "policies",
+    "SimulatedEnvironment": "environment.simulator",
+    "SuccessiveRejects": "policies",
+    "TableModel": "estimators",
+    "TopTwo": "policies",
+    "TwoPhase": "policies",
+    "UniformSampling": "policies",
+    "admissible_sequence": "graphs.identification",
+    "do": "plays.actions",
+    "equal_effect": "plays.actions",
+    "expected_reward": "environment.exact",
+    "expected_rewards": "environment.exact",
+    "explain": "graphs.explanation",
+    "interventions": "plays.actions",
+    "is_admissible_sequence": "graphs.identification",
+    "load_network": "graphs.load",
+    "plan": "experiments",
+    "repeat": "experiments",
+    "shipped_networks": "graphs.shipped",
+}
+"""Where each public name is defined, below ``pgcpe``."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"pgcpe.{_MODULE_OF[name]}"), name)
+    globals()[name] = value  # found at once from now on
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

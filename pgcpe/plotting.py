@@ -11,6 +11,9 @@ import pandas as pd
 
 __all__ = ["plot_curves", "plot_graph", "plot_intervals"]
 
+CURVED = "arc3,rad=0.2"
+"""Edges are arcs: a straight one that skips a layer would run through the nodes between."""
+
 
 def plot_intervals(table: pd.DataFrame, *, epsilon: float = 0.0, title: str = "", ax: Any = None) -> Any:
     """Draw one horizontal interval for each arm, the first row on top, and return the matplotlib axes.
@@ -89,13 +92,9 @@ def plot_graph(
     graph.add_nodes_from(nodes)
     if not graph or not nx.is_directed_acyclic_graph(graph):
         raise ValueError("there must be at least one node and no cycle to draw")
-    layers = list(nx.topological_generations(graph))
-    tallest = max(map(len, layers))
-    place = {
-        v: (i, (k - (len(layer) - 1) / 2 + 0.18 * (i % 2)) * tallest / max(len(layer), 1))
-        for i, layer in enumerate(layers)
-        for k, v in enumerate(sorted(layer))
-    }
+    layers = dict(enumerate(nx.topological_generations(graph)))
+    tallest = max(map(len, layers.values()))
+    place = nx.multipartite_layout(graph, subset_key=layers)
     if ax is None:
         _, ax = plt.subplots(figsize=(2.2 + 1.7 * len(layers), 1.5 + 1.1 * tallest), layout="constrained")
     largest = max(map(abs, edges.values()), default=0.0) or 1.0
@@ -114,9 +113,13 @@ def plot_graph(
                 edge_color=colour,
                 width=[1.0 + 3.0 * abs(edges[e]) / largest for e in some],
                 node_size=1800,
+                connectionstyle=CURVED,
             )
-    nx.draw_networkx_edge_labels(graph, place, {e: f"{v:.2f}" for e, v in edges.items()}, ax=ax, font_size=8)
+    nx.draw_networkx_edge_labels(
+        graph, place, {e: f"{v:.2f}" for e, v in edges.items()}, ax=ax, font_size=8, connectionstyle=CURVED
+    )
     ax.set_title(title.replace("$", r"\$"), fontsize="medium", loc="left")
+    ax.margins(0.15)
     ax.set_axis_off()
     return ax
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from pgcpe import do
-from pgcpe.plotting import plot_intervals
+from pgcpe.plotting import plot_graph, plot_intervals
 
 mpl.use("agg")
 
@@ -27,6 +27,23 @@ def test_one_interval_for_each_arm_best_on_top():
     assert [label.get_text() for label in axes.get_yticklabels()] == ["do(X=1)", "do(X=0)", "do()"]
     assert axes.lines[0].get_xdata()[0] == pytest.approx(0.75)
     mpl.pyplot.close("all")
+
+
+def test_causes_stand_left_of_effects_and_every_edge_has_its_number():
+    edges = {("A", "B"): 1.0, ("B", "C"): 0.4, ("A", "C"): -0.6}
+    axes = plot_graph({"A": "a\n0.1", "B": "B", "C": "C", "D": "alone"}, edges)
+    at = {text.get_text(): text.get_position() for text in axes.texts}
+    assert at["a\n0.1"][0] < at["B"][0] < at["C"][0]
+    assert at["alone"][0] == pytest.approx(at["a\n0.1"][0])
+    assert len(set(at.values())) == len(at) == 4 + 3
+    assert {"1.00", "0.40", "-0.60"} < set(at)
+    mpl.pyplot.close("all")
+
+
+@pytest.mark.parametrize("edges", [{("A", "B"): 1.0, ("B", "A"): 1.0}, {}])
+def test_a_graph_to_draw_has_nodes_and_no_cycle(edges):
+    with pytest.raises(ValueError, match="at least one node and no cycle"):
+        plot_graph({}, edges)
 
 
 def test_axes_may_be_given():

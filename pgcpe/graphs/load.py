@@ -10,7 +10,6 @@ import gzip
 import warnings
 import zlib
 from collections.abc import Iterable
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,10 @@ import networkx as nx
 import numpy as np
 
 from pgcpe.graphs.bif import Table, parse_bif, parse_xmlbif
-from pgcpe.graphs.structure import States, pgmpy_part, structure_of
+from pgcpe.graphs.shipped import shipped_file, shipped_networks
+from pgcpe.graphs.structure import States, did_you_mean, pgmpy_part, shortened, structure_of
 
-__all__ = ["load_network", "shipped_networks"]
+__all__ = ["load_network"]
 
 SUM_REFUSED = 1e-2
 
@@ -73,12 +73,6 @@ def load_network(name_or_path: str | Path, *, latents: Iterable[str] = ()) -> An
         raise ValueError(f"{source}: {error}") from None
 
 
-def shipped_networks() -> list[str]:
-    """Return the names of the discrete networks that ship with the installed pgmpy, sorted."""
-    folder = resources.files("pgmpy") / "utils" / "example_models"
-    return sorted(f.name.removesuffix(".bif.gz") for f in folder.iterdir() if f.name.endswith(".bif.gz"))
-
-
 def _read(name_or_path: str | Path) -> tuple[str, str]:
     """Return a name for messages, and the text."""
     path = Path(name_or_path)
@@ -90,13 +84,13 @@ def _read(name_or_path: str | Path) -> tuple[str, str]:
         return "<text>", name_or_path.removeprefix("\ufeff")
     if found:
         raw = path.read_bytes()
-    elif str(name_or_path) in shipped_networks():
-        path = Path(f"{name_or_path}.bif.gz")
-        raw = (resources.files("pgmpy") / "utils" / "example_models" / path.name).read_bytes()
+    elif shipped := shipped_file(str(name_or_path)):
+        path, raw = shipped, shipped.read_bytes()
     else:
+        known = shipped_networks()
         raise FileNotFoundError(
-            f"there is no file {str(name_or_path)[:200]!r}, and pgmpy ships no network of that name; it ships "
-            + ", ".join(shipped_networks())
+            f"there is no file {shortened(str(name_or_path))!r}, and no network of that name is shipped"
+            f"{did_you_mean(name_or_path, known)}; there are {', '.join(known)}"
         )
     try:
         return path.name, (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")

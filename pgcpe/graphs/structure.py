@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import networkx as nx
 import numpy as np
 from pgmpy.base import DAG
 
-__all__ = ["State", "States", "find_state", "latents_of", "states_of", "structure_of"]
+__all__ = ["State", "States", "did_you_mean", "find_state", "latents_of", "shortened", "states_of", "structure_of"]
 
 State = Any
 """A state of a variable: whatever hashable value the network names it by (a string when it comes from BIF)."""
@@ -79,6 +80,24 @@ def find_state(states: Sequence[State], value: State, variable: str) -> int:
         elif state == value:
             return code
     raise ValueError(f"{variable} has the states {', '.join(map(repr, states))}, but got {value!r}")
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """Return ``"; did you mean 'smoke'?"`` for a name that is nearly a known one, else an empty string.
+
+    Examples
+    --------
+    >>> did_you_mean("Smokes", ["asia", "smoke"]), did_you_mean("age", ["asia", "smoke"])
+    ("; did you mean 'smoke'?", '')
+    """
+    alike = {str(other).casefold(): str(other) for other in known}
+    near = difflib.get_close_matches(str(name).casefold()[:100], alike, n=1)
+    return f"; did you mean {alike[near[0]]!r}?" if near else ""
+
+
+def shortened(text: str, length: int = 100) -> str:
+    """Return a text for a message: its first characters, and how many there are where it is longer."""
+    return text if len(text) <= length else f"{text[:length]}... ({len(text):,} characters)"
 
 
 def structure_of(graph: nx.DiGraph) -> DAG:

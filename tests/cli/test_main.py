@@ -1,10 +1,18 @@
 """The command line, called as a function."""
 
+import importlib
 import json
+import subprocess
+import sys
 
 import pytest
 
+from pgcpe.cli import choices
+from pgcpe.cli.arguments import parser
 from pgcpe.cli.main import main
+from pgcpe.cli.run import POLICIES
+from pgcpe.experiments import STOPPING_POLICIES
+from pgcpe.paper.figures import FIGURES
 
 ASIA = ["asia", "--reward", "dysp=no", "--max-size", "2"]
 VISITS = ["data/two_visits.bif", "--latents", "frailty,adherence"]
@@ -148,3 +156,145 @@ def test_bad_input_is_one_line_and_exit_code_two(capsys, arguments, message):
     assert message in err
     assert err.count("\n") == 1
     assert "Traceback" not in out + err
+
+
+def test_usage_errors_are_one_line_too(capsys):
+    for arguments, message in [
+        (["run", *ASIA, "--seed", "-1"], "--seed must be at least 0, but got -1 (see pgcpe run --help)"),
+        (["plan", *ASIA, "--seed", "-1"], "--seed must be at least 0, but got -1"),
+        (["run", *ASIA, "--seed", "x"], "--seed must be an integer, but got 'x'"),
+        (["run", *ASIA, "--rows", "0"], "--rows must be at least 1, but got 0"),
+        (["figure", "2", "--jobs", "0"], "--jobs must be at least 1, but got 0"),
+        (["run", *ASIA, "--policy", "lucbb"], "invalid choice: 'lucbb'"),
+        (["run", "asia"], "required: --reward (see pgcpe run --help)"),
+        (["walk"], "invalid choice: 'walk'"),
+        ([], "required: COMMAND (see pgcpe --help)"),
+    ]:
+        code, out, err = call(capsys, *arguments)
+        assert (code, out) == (2, "")
+        assert message in err
+        assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["arms", "asai", "--reward", "dysp=no"], "did you mean 'asia'?"),
+        (["arms", "asia", "--reward", "dyps=no"], "did you mean 'dysp'?"),
+        (["identify", "asia", "--reward", "dysp", "--do", "SMOKE=no"], "did you mean 'smoke'?"),
+    ],
+)
+def test_did_you_mean(capsys, arguments, message):
+    code, _, err = call(capsys, *arguments)
+    assert code == 2
+    assert message in err
+
+
+def odd_network(tmp_path):
+    """Names that hold commas, an equals sign, blanks; states that hold commas and look like numbers."""
+    text = """variable "dose, in mg" { type discrete [ 2 ] { "[0,5)", "[5,10)" }; }
+    variable "a=b" { type discrete [ 2 ] { "01", "1" }; }
+    variable "cured at last" { type discrete [ 2 ] { "no, never", "yes" }; }
+    probability ( "dose, in mg" ) { table .5 .5; } probability ( "a=b" ) { table .5 .5; }
+    probability ( "cured at last" | "dose, in mg" , "a=b" ) {
+      ("[0,5)", "01") .9 .1; ("[5,10)", "01") .2 .8; ("[0,5)", "1") .7 .3; ("[5,10)", "1") .6 .4; }"""
+    path = tmp_path / "odd.bif"
+    path.write_text(text)
+    return str(path)
+
+
+def test_names_with_commas_are_quoted_as_in_csv(capsys, tmp_path):
+    """P(cured | dose, a=b) is .8 at most, for the dose [5,10) and 01; .6 on the mean over a=b for the dose alone."""
+    file = odd_network(tmp_path)
+    question = ["arms", file, "--reward", "cured at last=yes", "--json"]
+    code, out, _ = call(capsys, *question, "--variables", '"dose, in mg",a=b', "--size", "2")
+    assert code == 0
+    assert {"dose, in mg": "[5,10)", "a=b": "01"} in [arm["action"] for arm in json.loads(out)]
+    code, out, _ = call(capsys, *question, "--variables", '"dose, in mg"', "--values", '"[5,10)"')
+    assert [arm["action"] for arm in json.loads(out)] == [{}, {"dose, in mg": "[5,10)"}]
+    code, out, _ = call(capsys, *question, "--latents", '"dose, in mg"')
+    assert [arm["action"] for arm in json.loads(out)] == [{}, {"a=b": "01"}, {"a=b": "1"}]
+    code, _, err = call(capsys, *question, "--variables", '"dose, in mg')
+    assert code == 2
+    assert "must be written like" in err
+
+
+@pytest.mark.parametrize(
+    ("written", "action"),
+    [
+        (["dose, in mg=[5,10)"], {"dose, in mg": "[5,10)"}),
+        (['"dose, in mg"="[5,10)"'], {"dose, in mg": "[5,10)"}),
+        (['"dose, in mg"="[5,10)", "a=b"="01"'], {"dose, in mg": "[5,10)", "a=b": "01"}),
+        (["a=b=01", "dose, in mg=[0,5)"], {"dose, in mg": "[0,5)", "a=b": "01"}),
+        (["a=b=1"], {"a=b": "1"}),
+    ],
+)
+def test_treatments_with_odd_names(capsys, tmp_path, written, action):
+    treatments = [part for text in written for part in ("--do", text)]
+    code, out, _ = call(
+        capsys, "identify", odd_network(tmp_path), "--reward", "cured at last=no, never", *treatments, "--json"
+    )
+    assert code == 0
+    assert json.loads(out)["action"] == action
+
+
+def test_the_choices_are_what_the_package_has():
+    assert set(choices.POLICIES) == set(POLICIES)
+    assert set(choices.PLANNED) == set(STOPPING_POLICIES)
+    assert set(choices.FIGURES) == set(FIGURES)
+    assert all(hasattr(importlib.import_module(f"pgcpe.cli.{name}"), "carry_out") for name in choices.COMMANDS)
+    assert set(choices.COMMANDS) == set(parser()._subparsers._group_actions[0].choices)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"], ["run", "asia"], ["walk"]])
+def test_help_and_usage_errors_load_no_library(arguments):
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "pgcpe", *arguments], capture_output=True, text=True, check=False
+    )
+    loaded = {line.rsplit("|", 1)[1].strip().split(".")[0] for line in done.stderr.splitlines() if "|" in line}
+    assert "argparse" in loaded
+    assert not loaded & {"pgmpy", "sklearn", "numba", "pandas", "matplotlib", "numpy", "scipy", "networkx"}
+    assert done.returncode == (0 if "--" in arguments[-1] else 2)
+
+
+def interrupted(*arguments, after):
+    """The exit code and the output of ``pgcpe run`` that gets one Ctrl-C some seconds after its first play."""
+    script = (
+        "import os, signal, sys, threading, time\n"
+        "from pgcpe.cli.main import main\n"
+        "from pgcpe import SimulatedEnvironment\n"
+        "perform, timers = SimulatedEnvironment.perform, []\n"
+        "def first(self, actions):\n"
+        "    if not timers:\n"
+        f"        timers.append(threading.Timer({after}, lambda: os.kill(os.getpid(), signal.SIGINT)))\n"
+        "        timers[0].start()\n"
+        "    return perform(self, actions)\n"
+        "SimulatedEnvironment.perform = first\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False, timeout=120
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_ctrl_c_prints_the_result_so_far():
+    endless = ["run", *ASIA, "--policy", "lucb", "--epsilon", "0", "--delta", "1e-9"]
+    code, out, err = interrupted(*endless, "--json", after=0.5)
+    answer = json.loads(out)
+    assert code == 130
+    assert "Traceback" not in err
+    assert answer["certificate"] is None
+    assert answer["n_plays"] == sum(arm["n_plays"] for arm in answer["arms"]) > 100
+    assert answer["stop_reason"].startswith(f"interrupted after {answer['n_plays']} plays")
+    code, out, _ = interrupted(*endless, after=0.2)
+    assert code == 130
+    assert "interrupted after" in out
+
+
+def test_ctrl_c_elsewhere_is_no_traceback(capsys, monkeypatch):
+    def stop(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pgcpe.cli.plan.carry_out", stop)
+    assert call(capsys, "plan", *ASIA) == (130, "", "pgcpe: interrupted\n")

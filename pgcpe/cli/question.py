@@ -1,0 +1,115 @@
+"""What the arguments of several commands describe: a network, a bandit, lists of names, a picture."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+from pathlib import Path
+from typing import Any
+
+from pgcpe.bandit import CausalBandit
+from pgcpe.graphs.load import load_network
+from pgcpe.graphs.structure import State, States, did_you_mean, find_state, shortened, states_of
+from pgcpe.plays.actions import Action, interventions
+
+__all__ = ["check_picture", "names", "question", "settings"]
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def check_picture(file: str | None) -> None:
+    """Raise unless a picture can be written: a study should not be lost to a name that cannot."""
+    if file is None:
+        return
+    picture = Path(file)
+    if picture.suffix not in PICTURES or picture.is_dir() or not os.access(picture.parent, os.W_OK):
+        raise ValueError(
+            f"--plot must name a {', '.join(PICTURES)} file in a folder that can be written, but got {file}"
+        )
+
+
+def names(text: str | None) -> list[str]:
+    """Return the names of a list as CSV has it: quotes protect a name with commas.
+
+    Examples
+    --------
+    >>> names('U1, "dose, in mg"')
+    ['U1', 'dose, in mg']
+    """
+    try:
+        (row,) = csv.reader([text or ""], skipinitialspace=True, strict=True)
+    except csv.Error as error:
+        raise ValueError(f'a list of names must be written like A,B,"C, D", but {text!r} has {error}') from None
+    return [name.strip() for name in row if name.strip()]
+
+
+def question(arguments: argparse.Namespace) -> tuple[Any, CausalBandit]:
+    """Return the network and the bandit that the arguments describe."""
+    network = load_network(arguments.network, latents=names(arguments.latents))
+    states = states_of(network)
+    reward, values = _reward(arguments.reward, states, arguments.network)
+    actions = interventions(
+        network,
+        reward=reward,
+        variables=names(arguments.variables) or None,
+        size=arguments.size,
+        max_size=arguments.max_size,
+        values=names(arguments.values) or None,
+    )
+    return network, CausalBandit(network, reward=reward, reward_values=values, arms=actions)
+
+
+def _reward(text: str, states: States, network: str) -> tuple[str, dict[State, float] | None]:
+    """Return the reward variable and what its states are worth, None where they are 0 and 1 and none is named."""
+    good: str | None = None
+    if text in states or "=" not in text:
+        reward = text
+    else:
+        reward, good = _setting(text, states) or text.split("=", 1)
+    if reward not in states:
+        raise ValueError(
+            f"--reward must name a variable of {network}, but got {reward!r}{did_you_mean(reward, states)}; "
+            f"there are {shortened(', '.join(states), 400)}"
+        )
+    if good is not None:
+        best = find_state(states[reward], good, reward)
+        return reward, {state: float(code == best) for code, state in enumerate(states[reward])}
+    if {str(state) for state in states[reward]} != {"0", "1"}:
+        raise ValueError(
+            f"{reward} has the states {', '.join(map(str, states[reward]))}; say which one counts 1, as in "
+            f"--reward {reward}={states[reward][0]}"
+        )
+    return reward, None
+
+
+def settings(text: str, states: States, network: str) -> dict[str, State]:
+    """Return what a ``--do`` sets: ``A=1`` with a known variable and state as they are, else as in ``do(...)``.
+
+    `network` is its name for messages.
+
+    Raises
+    ------
+    ValueError
+        If it is neither, or a variable or a state is unknown.
+    """
+    single = _setting(text, states)
+    if single and single[1] in map(str, states[single[0]]):
+        return dict([single])
+    try:
+        parsed = Action.parse(f"do({text})")
+    except ValueError:
+        raise ValueError(
+            f"--do must be written like 'X1=1', with quotes around names with commas, but got {text!r}"
+        ) from None
+    for variable in parsed:
+        if variable not in states:
+            raise ValueError(f"--do sets {variable}, which is no variable of {network}{did_you_mean(variable, states)}")
+    return {v: states[v][find_state(states[v], state, v)] for v, state in parsed.items()}
+
+
+def _setting(text: str, states: States) -> tuple[str, str] | None:
+    """Return the longest known variable that a text ``VARIABLE=STATE`` begins with, and the rest."""
+    known = [variable for variable in states if text.startswith(f"{variable}=")]
+    variable = max(known, key=len, default=None)
+    return None if variable is None else (variable, text.removeprefix(f"{variable}="))
