@@ -96,10 +96,10 @@ def fails(
     elif isinstance(estimator, PooledTrees):
         turn = (do(), *bandit.arms)
     actions = [turn[i % len(turn)] for i in range(plays)]
+    level = delta / estimator.start(bandit).n_events_
     told = bandit.encode(actions, SimulatedEnvironment(network, seed=seed).perform(actions))
-    estimator.start(bandit)
     for i in range(plays):
-        intervals = estimator.update(told.rows(slice(i, i + 1))).intervals(delta)
+        intervals = estimator.update(told.rows(slice(i, i + 1))).intervals(level)
         if np.any(intervals.lower > truth) or np.any(intervals.upper < truth):
             return True
     return False

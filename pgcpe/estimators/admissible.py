@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import networkx as nx
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
-from pgcpe.estimators.base import Estimate, Estimator, started
+from pgcpe.estimators.base import Estimate, IntervalEstimator, started
 from pgcpe.estimators.contingency import MOST_CELLS, ContingencyTables
 from pgcpe.estimators.empirical_means import check_radius
 from pgcpe.estimators.schedule import Observations
@@ -26,7 +26,7 @@ from pgcpe.plays.samples import Samples, actions_of_rows, as_frame, distinct_act
 __all__ = ["AdmissibleSequence"]
 
 
-class AdmissibleSequence(Estimator):
+class AdmissibleSequence(IntervalEstimator):
     """mu_O of the paper: the reward of an arm from plays of ``do()``, through its admissible sequence (Eq. 4).
 
     There is one contingency table for each intervened set S, with an axis for every variable in causal order: Z_1,
@@ -64,6 +64,8 @@ class AdmissibleSequence(Estimator):
     (0.151, 0.005)
     """
 
+    event: ClassVar[str] = "observational intervals"
+
     def __init__(self, radius: str = "lr", alpha: float | None = None, refresh: int | None = None) -> None:
         self.radius = radius
         self.alpha = alpha
@@ -85,7 +87,7 @@ class AdmissibleSequence(Estimator):
         self._observations = Observations(1 if self.refresh is None and self.radius == "paper" else self.refresh)
         self._counted = 0
         self._current: Intervals | None = None
-        self._delta = math.nan
+        self._level = math.nan
         return self
 
     def update(self, samples: Samples) -> Self:
@@ -97,18 +99,22 @@ class AdmissibleSequence(Estimator):
             self._current = None
         return self
 
-    def intervals(self, delta: float) -> Intervals:
-        """Return intervals that hold for the arms served, each at delta over their number; [0, 1] for the others."""
-        started(self)
-        if self._current is None or delta != self._delta:
-            self._delta = probability("delta", delta)
-            self._current = self._work_out(delta)
-        return self._current
+    @property
+    def n_events_(self) -> int:
+        """The number of arms served, of all arms for the paper's radius."""
+        return max(int(self.served_.sum()), 1) if self.radius == "lr" else len(self.served_)
 
-    def _work_out(self, delta: float) -> Intervals:
-        if self.radius == "lr":
-            return self._tables.likelihood_ratio(delta / max(int(self.served_.sum()), 1))
-        return self._tables.paper(delta, self._counted, 8.0 if self.alpha is None else self.alpha)
+    def intervals(self, level: float) -> Intervals:
+        """Return intervals for the arms served; [0, 1] for the others."""
+        started(self)
+        if self._current is None or level != self._level:
+            self._level = probability("level", level)
+            if self.radius == "lr":
+                self._current = self._tables.likelihood_ratio(level)
+            else:
+                alpha = 8.0 if self.alpha is None else self.alpha
+                self._current = self._tables.paper(level * self.n_events_, self._counted, alpha)
+        return self._current
 
     def plug_in(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return mu_O (Eq. 11) and T_a, the plays of ``do()`` in the arm's least seen cell, of every arm.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,10 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.plays.samples import Samples
 
-__all__ = ["Estimate", "Estimator", "PairwiseEstimator"]
+__all__ = ["Estimate", "Estimated", "Estimator", "IntervalEstimator", "PairwiseEstimator", "Rejected"]
+
+Rejected = NDArray[np.bool_] | None
+"""Boolean array over the arms for which the graph is rejected; None for none."""
 
 MIN_CELL_COUNT = 5
 """Of a cell with fewer plays the smoothing may be far off."""
@@ -27,18 +30,13 @@ class Estimate(NamedTuple):
 
 
 class Estimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is not typed
-    """Gives an interval for every arm from what was told.
+    """Learns from plays what its kind says of the arms: intervals (`IntervalEstimator`), pairs (`PairwiseEstimator`).
 
     The constructor only stores, so that ``get_params`` and ``sklearn.base.clone`` work; what is learned has names that
     end in ``_``. A policy works on a clone: one estimator can be handed to many.
     """
 
     bandit_: CausalBandit
-
-    @property
-    @abstractmethod
-    def certificate(self) -> str:
-        """What the intervals are worth: ``"exact"`` or ``"heuristic"``."""
 
     def required(self, bandit: CausalBandit) -> tuple[str, ...]:
         """Return the variables that must be recorded for it, besides ``bandit.required``."""
@@ -50,15 +48,48 @@ class Estimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is no
 
     @abstractmethod
     def update(self, samples: Samples) -> Self:
-        """Learn from plays in the bandit's coding (`CausalBandit.encode`)."""
+        """Learn from plays in the bandit's coding."""
 
-    def intervals(self, delta: float) -> Intervals:
-        """Return intervals that hold for all arms at once, at all times, but with probability `delta`.
+    def contradictions(self, level: float) -> NDArray[np.bool_]:
+        """Return the arms whose own plays contradict what it says of them from all others.
 
-        By default nothing is claimed: [0, 1] for every arm.
+        If its assumptions hold, any arm is ever among them with probability at most `level`. By default none is.
         """
-        started(self)
-        return Intervals.vacuous(len(self.bandit_.arms))
+        return np.zeros(len(self.bandit_.arms), dtype=np.bool_)
+
+    def refuted(self, level: float) -> bool:
+        """Return whether the plays contradict an assumption of its own, by chance with probability at most `level`."""
+        return False
+
+    def without_own_plays(self) -> NDArray[np.float64] | None:
+        """Return what it says of every arm without the arm's own plays; None if it cannot say."""
+        return None
+
+
+class IntervalEstimator(Estimator):
+    """An estimator that claims an interval for every arm.
+
+    Attributes
+    ----------
+    event
+        What it may err in: the share of an `ErrorBudget` that it spends.
+    """
+
+    event: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def certificate(self) -> str:
+        """What the intervals are worth: ``"exact"`` or ``"heuristic"``."""
+
+    @property
+    def n_events_(self) -> int:
+        """Over how many events an error probability has to be divided that all intervals are to share."""
+        return len(self.bandit_.arms)
+
+    @abstractmethod
+    def intervals(self, level: float) -> Intervals:
+        """Return intervals for the arms, each of which holds at all times with probability at least ``1 - level``."""
 
 
 class Estimated(NamedTuple):
@@ -75,27 +106,29 @@ class PairwiseEstimator(Estimator):
     Its variances are asymptotic (delta method), and of smoothed estimates, so that frequencies of 0 and 1 do not make
     them 0. Beside them stands what the estimate may be off by, at worst, because of cells of fewer than five plays.
 
+    Where a policy has found the graph wrong for some arms it says so by `rejected`, a boolean array over the arms;
+    nothing is said of these but what their own plays say, or nothing at all: a variance of infinity.
+
     Attributes
     ----------
     served_
         Boolean array over the arms: of which it knows more than from their own plays.
-    graph_rejected_
-        Boolean array over the arms: for which the graph is not to be believed. A policy sets it.
     """
 
     served_: NDArray[np.bool_]
-    graph_rejected_: NDArray[np.bool_]
 
     @abstractmethod
-    def estimates(self) -> Estimated:
-        """Return the estimate of every arm, its variance, and what it may be off by."""
+    def estimates(self, rejected: Rejected = None) -> Estimated:
+        """Return the estimate of every arm, its variance, and its bias bound."""
 
     @abstractmethod
-    def differences(self, leader: int) -> Estimated:
-        """Return how far the estimate of every arm is below that of the leader, its variance, what it may be off by."""
+    def differences(self, leader: int, rejected: Rejected = None) -> Estimated:
+        """Return how far the estimate of every arm is below that of the leader, the variance, and the bias bound."""
 
     @abstractmethod
-    def variance_reduction(self, leader: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def variance_reduction(
+        self, leader: int, weights: NDArray[np.float64], rejected: Rejected = None
+    ) -> NDArray[np.float64]:
         """Return for each of ``bandit.playable`` what one play of it takes off the variances of the differences.
 
         Parameters
@@ -104,6 +137,8 @@ class PairwiseEstimator(Estimator):
             The arm that the others are compared with.
         weights
             Array over the arms: what each difference's variance counts.
+        rejected
+            The arms for which the graph is rejected.
 
         Returns
         -------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import networkx as nx
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.paper_radii import BGLM_RADII, paper_bglm_radius
-from pgcpe.estimators.base import Estimate, Estimator, started
+from pgcpe.estimators.base import Estimate, IntervalEstimator, started
 from pgcpe.estimators.node_equations import NodeEquations, modelled_graph, state_of_one
 from pgcpe.estimators.schedule import Observations
 from pgcpe.graphs.identification import nodes_on_paths
@@ -38,7 +38,7 @@ RARE = 0.05
 """kappa is by default the smallest slope where probabilities lie in [RARE, 1 - RARE]."""
 
 
-class BGLM(Estimator):
+class BGLM(IntervalEstimator):
     """Every node is 1 with probability f(theta . parents): fitted node by node, then followed through the graph.
 
     The model is the user's assertion, like the graph: no hidden common cause, two states a node and this link. Hidden
@@ -102,6 +102,8 @@ class BGLM(Estimator):
     (0.304, 0.003)
     """
 
+    event: ClassVar[str] = "observational intervals"
+
     def __init__(
         self,
         link: str = "logit",
@@ -162,7 +164,7 @@ class BGLM(Estimator):
         self._on_paths = np.array([[v in some for v in nodes] for some in on_paths])  # N_{S,Y}, arms x nodes
         self._observations = Observations(self.refresh, every_play=True)
         self.bandit_ = bandit
-        self._counted, self._delta = 0, math.nan
+        self._counted, self._level = 0, math.nan
         self._current: Intervals | None = None
         return self
 
@@ -176,16 +178,21 @@ class BGLM(Estimator):
             self._current = None
         return self
 
-    def intervals(self, delta: float) -> Intervals:
+    @property
+    def n_events_(self) -> int:
+        """1: beta_O has no union over the arms, for their intervals are functions of one estimate."""
+        return 1
+
+    def intervals(self, level: float) -> Intervals:
         """Return ``sigma(theta, a) -+ beta_O``, cut off at 0 and 1.
 
         It is [0, 1] during the burn-in, and for an arm as long as the observations do not determine the equations on
         its paths to the reward.
         """
         started(self)
-        if self._current is None or delta != self._delta:
-            self._delta = probability("delta", delta)
-            self._current = self._work_out(delta)
+        if self._current is None or level != self._level:
+            self._level = probability("level", level)
+            self._current = self._work_out(level)
         return self._current
 
     def _work_out(self, delta: float) -> Intervals:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numba import njit
@@ -13,21 +13,21 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.paper_radii import refresh_paper
 from pgcpe.confidence.sequences import kl_intervals, lil_radius, lucb1_radius, refresh_kt
-from pgcpe.estimators.base import Estimator, started
+from pgcpe.estimators.base import IntervalEstimator, started
 from pgcpe.plays.samples import Samples
 
 __all__ = ["EmpiricalMeans"]
 
 
-class EmpiricalMeans(Estimator):
+class EmpiricalMeans(IntervalEstimator):
     """The mean reward of an arm's own plays, mu_I of the paper; no graph is needed beyond the merging of equal arms.
 
     Parameters
     ----------
     radius
-        ``"kt"``: the exact confidence sequence of `kt_interval`, each arm at delta over the number of
-        arms. ``"paper"``: beta_I of Eqs. (6) and (12). Of the published baselines: ``"lucb1"``, ``"kl"`` and ``"lil"``,
-        see ``lucb1_radius``, ``kl_intervals`` and ``lil_radius`` of `pgcpe.confidence`.
+        ``"kt"``: the exact confidence sequence of `kt_interval`. ``"paper"``: beta_I of Eqs. (6) and (12). Of the
+        published baselines: ``"lucb1"``, ``"kl"`` and ``"lil"``, see ``lucb1_radius``, ``kl_intervals`` and
+        ``lil_radius`` of `pgcpe.confidence.sequences`.
     alpha
         The factor of the radius, by default 2, the constant of the paper's theorems, and 1 for ``"lucb1"`` and
         ``"lil"``. There is none for ``"kt"`` and ``"kl"``.
@@ -37,6 +37,8 @@ class EmpiricalMeans(Estimator):
     plays_, rewards_
         Arrays over the arms: number of plays and sum of their rewards.
     """
+
+    event: ClassVar[str] = "direct intervals"
 
     def __init__(self, radius: str = "kt", alpha: float | None = None) -> None:
         self.radius = radius
@@ -61,65 +63,56 @@ class EmpiricalMeans(Estimator):
         self.bandit_ = bandit
         self.plays_, self.rewards_ = np.zeros(n), np.zeros(n)
         self._lower, self._upper = np.zeros(n), np.ones(n)
-        self._done, self._delta = np.zeros(n), math.nan
-        self._own: tuple[float, NDArray[np.float64], NDArray[np.float64]] | None = None
+        self._done, self._level = np.zeros(n), math.nan
+        self._index: tuple[float, NDArray[np.float64]] | None = None
         return self
 
     def update(self, samples: Samples) -> Self:
         """Count every play of an action whose effect is provably that of an arm."""
         arm = np.array([self.bandit_.index(action) for action in samples.actions], dtype=np.int64)
         add_plays(arm, samples.which, samples.known_rewards, self.plays_, self.rewards_)
-        self._own = None
+        self._index = None
         return self
 
-    def intervals(self, delta: float) -> Intervals:
+    @property
+    def n_events_(self) -> int:
+        """The number of arms; 1 for the lil'UCB heuristic, whose delta is that of no union."""
+        return 1 if self.radius == "lil" else len(self.plays_)
+
+    def intervals(self, level: float) -> Intervals:
         """Return [0, 1] for arms without plays. Only arms with new plays are worked out again."""
         started(self)
-        if delta != self._delta:
-            probability("delta", delta)
-            self._done[:], self._delta = 0, delta
-        n_arms = len(self.plays_)
+        if level != self._level:
+            self._done[:], self._level = 0, probability("level", level)
         if self.radius == "kt":
-            refresh_kt(
-                self.plays_, self.rewards_, self._done, math.log(n_arms) - math.log(delta), self._lower, self._upper
-            )
+            refresh_kt(self.plays_, self.rewards_, self._done, -math.log(level), self._lower, self._upper)
         elif self.radius == "kl":
-            return kl_intervals(self.plays_, self.rewards_, self._iteration, delta)
+            return kl_intervals(self.plays_, self.rewards_, self._iteration, level * self.n_events_)
         elif self.radius in ("lucb1", "lil"):
-            means, index = self._own_index(delta)
+            means, index = self.means_, self.upper_index(level)
             self._lower, self._upper = np.maximum(2.0 * means - index, 0.0), np.minimum(index, 1.0)
         else:
             alpha = 2.0 if self.alpha is None else self.alpha
-            refresh_paper(self.plays_, self.rewards_, self._done, n_arms / delta, alpha, self._lower, self._upper)
+            refresh_paper(self.plays_, self.rewards_, self._done, 1.0 / level, alpha, self._lower, self._upper)
         return Intervals(self._lower.copy(), self._upper.copy())
 
-    def ranking(self, merged: Intervals, delta: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what the leader is largest in, and what the challenger is among the rest.
-
-        For the paper's radius and for KT the midpoint and the upper end of the merged interval (Algorithm 3, line 4);
-        for the published baselines, whose bounds may leave [0, 1], their mean and upper bound.
-        """
-        if self.radius == "kl":
-            return self.means_, merged.upper
-        if self.radius in ("lucb1", "lil"):
-            return self._own_index(delta)
-        return merged.midpoint, merged.upper
+    def upper_index(self, level: float) -> NDArray[np.float64]:
+        """Return the upper ends of the intervals as the published baselines rank by them: LUCB1's may leave [0, 1]."""
+        if self.radius not in ("lucb1", "lil"):
+            return self.intervals(level).upper
+        if self._index is None or self._index[0] != level:
+            alpha, joint = 1.0 if self.alpha is None else self.alpha, level * self.n_events_
+            if self.radius == "lil":
+                radius = lil_radius(self.plays_, joint, alpha)
+            else:
+                radius = lucb1_radius(self.plays_, len(self.plays_), self._iteration, joint, alpha)
+            self._index = level, self.means_ + radius
+        return self._index[1]
 
     @property
     def _iteration(self) -> int:
         """The iterations of two plays, counted from K at the end of the first play of every arm."""
         return len(self.plays_) + max(int(self.plays_.sum()) - len(self.plays_), 0) // 2
-
-    def _own_index(self, delta: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the means and upper bounds of the published baselines, worked out once for what was told."""
-        if self._own is None or self._own[0] != delta:
-            alpha, means = 1.0 if self.alpha is None else self.alpha, self.means_
-            if self.radius == "lil":
-                radius = lil_radius(self.plays_, delta, alpha)
-            else:
-                radius = lucb1_radius(self.plays_, len(self.plays_), self._iteration, delta, alpha)
-            self._own = delta, means, means + radius
-        return self._own[1], self._own[2]
 
 
 def check_radius(radius: str, alpha: float | None, exact: str, *others: str) -> None:

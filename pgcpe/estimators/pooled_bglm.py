@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import betaln, xlogy
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import Estimated, PairwiseEstimator, started
+from pgcpe.estimators.base import Estimated, PairwiseEstimator, Rejected, started
 from pgcpe.estimators.bglm import BGLM
 from pgcpe.estimators.node_equations import modelled_graph, state_of_one
 from pgcpe.estimators.schedule import FIRST_SNAPSHOT, GROWTH, MAX_SNAPSHOTS, checked_refresh, next_due, snapshot_share
@@ -72,11 +72,6 @@ class PooledBGLM(PairwiseEstimator):
         self.model = model
         self.refresh = refresh
 
-    @property
-    def certificate(self) -> str:
-        """``"exact"``: it claims no intervals."""
-        return "exact"
-
     def required(self, bandit: CausalBandit) -> tuple[str, ...]:
         """Return the ancestors of the reward, but for its noise and the constant."""
         return tuple(v for v in self._graph(bandit)[0] if v != bandit.reward)
@@ -124,7 +119,7 @@ class PooledBGLM(PairwiseEstimator):
                 theta[:1] = 0.5 if v in with_intercept else 0.0
         self._bet = 0.0  # the log-likelihood of all plays under the fits made before them
         self._snapshots = [(0, self._tables.counts.copy(), 0.0)]
-        self.served_, self.graph_rejected_ = np.ones(len(bandit.arms), np.bool_), np.zeros(len(bandit.arms), np.bool_)
+        self.served_ = np.ones(len(bandit.arms), np.bool_)
         self._fit()
         return self
 
@@ -168,21 +163,21 @@ class PooledBGLM(PairwiseEstimator):
 
     # ------------------------------------------------------------------------------------------------ arms in pairs
 
-    def estimates(self) -> Estimated:
+    def estimates(self, rejected: Rejected = None) -> Estimated:
         """Return the estimate of every arm and its variance; a model that holds is not off."""
         found, directions = self._directions()
         zero = [np.zeros_like(d[0]) for d in directions]
-        variance = np.where(self.graph_rejected_, np.inf, self._variances(zero, directions))
+        variance = np.where(False if rejected is None else rejected, np.inf, self._variances(zero, directions))
         return Estimated(found.mean[: len(variance)].copy(), variance, np.zeros(len(variance)))
 
-    def differences(self, leader: int) -> Estimated:
+    def differences(self, leader: int, rejected: Rejected = None) -> Estimated:
         """Return how far each arm's estimate is below the leader's, and the variance; coefficients are shared."""
         found, directions = self._directions()
         variance = self._variances([d[leader] for d in directions], directions)
-        mean, doubted = found.mean[: len(variance)], self.graph_rejected_ | self.graph_rejected_[leader]
+        mean, doubted = found.mean[: len(variance)], False if rejected is None else rejected | rejected[leader]
         return Estimated(mean[leader] - mean, np.where(doubted, np.inf, variance), np.zeros(len(variance)))
 
-    def variance_reduction(self, leader: int, weights: Floats) -> Floats:
+    def variance_reduction(self, leader: int, weights: Floats, rejected: Rejected = None) -> Floats:
         """Return for each playable action what one play takes off the variances of the differences to the leader."""
         found, directions = self._directions()
         reach = found.reach[self._tables.playable]

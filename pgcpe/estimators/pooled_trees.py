@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.sequences import asymptotic_threshold, kt_interval
-from pgcpe.estimators.base import Estimated, PairwiseEstimator, started
+from pgcpe.estimators.base import Estimated, IntervalEstimator, PairwiseEstimator, Rejected, started
 from pgcpe.estimators.empirical_means import add_plays
 from pgcpe.estimators.forest import (
     count_plays,
@@ -33,7 +33,7 @@ __all__ = ["PooledTrees"]
 Floats = NDArray[np.float64]
 
 
-class PooledTrees(PairwiseEstimator):
+class PooledTrees(IntervalEstimator, PairwiseEstimator):
     """The reward of an arm through its admissible sequence, from every play that shows a factor of the formula.
 
     The formula (Eq. 4) is a product of factors P(Z_l | before) and of the mean reward given all of them. A play of
@@ -45,8 +45,8 @@ class PooledTrees(PairwiseEstimator):
     with what was counted before and lose fewer nats (`interval_since`); each spends a share of delta fixed
     in advance (`snapshot_share`).
 
-    Estimates and differences are those of smoothed frequencies. An arm without a tree, one that was distrusted, and
-    one whose own plays say more than its tree, is estimated from its own plays alone.
+    Estimates and differences are those of smoothed frequencies. An arm without a tree, one for which the graph is
+    rejected, and one whose own plays say more than its tree, is estimated from its own plays alone.
 
     Parameters
     ----------
@@ -58,6 +58,8 @@ class PooledTrees(PairwiseEstimator):
     served_
         Boolean array over the arms: which have a tree. ``do()`` has none; its own plays are the same data.
     """
+
+    event: ClassVar[str] = "tree intervals"
 
     def __init__(self, refresh: int | None = None) -> None:
         self.refresh = refresh
@@ -72,7 +74,6 @@ class PooledTrees(PairwiseEstimator):
         self.bandit_ = bandit
         self._forest, self._factors = forest_of(bandit)
         self.served_ = np.diff(self._forest.node_start) > 0
-        self.graph_rejected_ = np.zeros(len(bandit.arms), dtype=np.bool_)
         self._counts, self._own = self._forest.counters(), self._forest.counters()
         self._direct = np.zeros((2, len(bandit.arms)))  # own plays and the sums of their rewards
         self._snapshots = [(0, self._forest.counters())]
@@ -84,7 +85,7 @@ class PooledTrees(PairwiseEstimator):
         self._passive = np.zeros((len(bandit.coding.variables), max(map(len, bandit.coding.states))))
         self._settings = bandit.forced_codes(bandit.playable), self._admitted(bandit.playable)
         self._current: Intervals | None = None
-        self._delta = math.nan
+        self._level = math.nan
         self._now: _Standing | None = None
         self._passed: tuple[Floats, Floats, Floats] | None = None
         return self
@@ -134,30 +135,34 @@ class PooledTrees(PairwiseEstimator):
             self._depth_of[key] = depths
         return self._depth_of[key]
 
-    def intervals(self, delta: float) -> Intervals:
-        """Return intervals that hold for the arms served, each at delta over their number; [0, 1] for the others."""
+    @property
+    def n_events_(self) -> int:
+        """The number of arms with a tree."""
+        return max(int(self.served_.sum()), 1)
+
+    def intervals(self, level: float) -> Intervals:
+        """Return intervals for the arms with a tree; [0, 1] for the others."""
         started(self)
-        if self._current is None or delta != self._delta:
-            self._delta = probability("delta", delta)
-            alpha = delta / max(int(self.served_.sum()), 1)
+        if self._current is None or level != self._level:
+            self._level = probability("level", level)
             lower, upper = np.zeros(len(self.served_)), np.ones(len(self.served_))
             counts, snapshots = self._due
             for j, before in snapshots:
-                nats = -math.log(alpha * snapshot_share(j))
+                nats = -math.log(level * snapshot_share(j))
                 intersect_intervals(*self._forest, *counts, *before, nats, lower, upper)
             self._current = Intervals(lower, upper)
         return self._current
 
     # ------------------------------------------------------------------------------------------------ arms in pairs
 
-    def estimates(self) -> Estimated:
+    def estimates(self, rejected: Rejected = None) -> Estimated:
         """Return of every arm the estimate, its variance, and what it may be off by, by its tree or its own plays."""
-        standing = self._standing()
+        standing = self._standing(rejected)
         return Estimated(standing.value.copy(), standing.variance.copy(), standing.bias_bound.copy())
 
-    def differences(self, leader: int) -> Estimated:
+    def differences(self, leader: int, rejected: Rejected = None) -> Estimated:
         """Return how far each arm is below the leader, the variance, shared rounds as such, what it may be off by."""
-        standing = self._standing()
+        standing = self._standing(rejected)
         moved = self._influence(standing)
         extra = np.maximum(standing.variance - (moved**2).sum(axis=0), 0.0)  # what the smoothing adds
         variance = ((moved[:, [leader]] - moved) ** 2).sum(axis=0) + extra + extra[leader]
@@ -166,13 +171,13 @@ class PooledTrees(PairwiseEstimator):
         off[leader] = 0.0
         return Estimated(standing.value[leader] - standing.value, variance, off)
 
-    def variance_reduction(self, leader: int, weights: Floats) -> Floats:
+    def variance_reduction(self, leader: int, weights: Floats, rejected: Rejected = None) -> Floats:
         """Return for each playable action what one play of it takes off the variances of the differences to the
         leader, each times its weight.
 
         The rounds that both arms share are not made use of: the sum is that of the arms' own variances.
         """
-        standing, bandit = self._standing(), self.bandit_
+        standing, bandit = self._standing(rejected), self.bandit_
         of_arm = np.array(weights, dtype=np.float64)
         of_arm[leader] = weights.sum() - weights[leader]
         out = np.zeros(len(bandit.playable))
@@ -186,10 +191,9 @@ class PooledTrees(PairwiseEstimator):
                 out[b] += of_arm[i] * mean[i] * (1.0 - mean[i]) / max(n[i], 0.5) ** 2
         return out
 
-    def direct_vs_pooled_estimates(self) -> tuple[Floats, Floats, Floats]:
-        """Return for each arm its own plays, their mean, and what its tree says without them (1/2 without a tree)."""
-        n, x = self._direct
-        return n.copy(), np.divide(x, n, out=np.full_like(x, 0.5), where=n > 0), self._without_own()[0]
+    def without_own_plays(self) -> Floats:
+        """Return what the trees say without the arms' own plays; 1/2 without a tree."""
+        return self._without_own()[0]
 
     def _without_own(self) -> tuple[Floats, Floats]:
         """Return the trees' estimates and variances without the arms' own plays."""
@@ -197,31 +201,32 @@ class PooledTrees(PairwiseEstimator):
         value, variance, off = smoothed_values(*self._forest, *others)
         return value, variance + off**2
 
-    def contradictions(self, delta: float) -> NDArray[np.bool_]:
+    def contradictions(self, level: float) -> NDArray[np.bool_]:
         """Return which arms' own plays and all other plays contradict each other.
 
         That is, the exact interval of the own plays and the asymptotic one of the tree without them have nothing in
-        common, each at half of delta over the number of arms with a tree.
+        common, each at half of the level over the number of arms with a tree.
         """
         started(self)
         value, variance = self._without_own()
-        alpha = 0.5 * delta / max(int(self.served_.sum()), 1)
+        alpha = 0.5 * level / self.n_events_
         radius = np.sqrt(2.0 * asymptotic_threshold(max(self._plays, 1), alpha) * variance)
         n, x = self._direct
         own = kt_interval(n, x, alpha)
         return self.served_ & ((value + radius < own.lower) | (value - radius > own.upper))
 
-    def _standing(self) -> _Standing:
+    def _standing(self, rejected: Rejected) -> _Standing:
         """Return the estimates, worked out once for what was told."""
         started(self)
-        if self._now is None or (self._now.distrusted != self.graph_rejected_).any():
+        by_graph = self.served_ if rejected is None else self.served_ & ~rejected
+        if self._now is None or (self._now.by_graph != by_graph).any():
             n, x = self._direct
             value = (x + 0.5) / (n + 1.0)
             variance = value * (1.0 - value) / np.maximum(n, 0.5)
             by_tree, its_variance, its_off = smoothed_values(*self._forest, *self._counts)
-            tree = self.served_ & ~self.graph_rejected_ & (its_variance < variance)
+            tree = by_graph & (its_variance < variance)
             value[tree], variance[tree] = by_tree[tree], its_variance[tree]
-            self._now = _Standing(value, variance, np.where(tree, its_off, 0.0), tree, self.graph_rejected_.copy())
+            self._now = _Standing(value, variance, np.where(tree, its_off, 0.0), tree, by_graph.copy())
         return self._now
 
     def _passes(self) -> tuple[Floats, Floats, Floats]:
@@ -260,5 +265,5 @@ class _Standing:
     variance: Floats
     bias_bound: Floats
     tree: NDArray[np.bool_]
-    distrusted: NDArray[np.bool_]
+    by_graph: NDArray[np.bool_]
     influence: Floats | None = None

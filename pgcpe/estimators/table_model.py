@@ -11,7 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import MIN_CELL_COUNT, Estimated, PairwiseEstimator, started
+from pgcpe.estimators.base import MIN_CELL_COUNT, Estimated, PairwiseEstimator, Rejected, started
 from pgcpe.estimators.contingency import MOST_CELLS
 from pgcpe.estimators.shrinkage import FEWEST_PARENTS, additive_design, drawn_shares
 from pgcpe.graphs.identification import drop_exogenous_noise
@@ -58,11 +58,6 @@ class TableModel(PairwiseEstimator):
     def __init__(self, pseudo_count: float = 0.5) -> None:
         self.pseudo_count = pseudo_count
 
-    @property
-    def certificate(self) -> str:
-        """``"exact"``: it claims nothing."""
-        return "exact"
-
     def required(self, bandit: CausalBandit) -> tuple[str, ...]:
         """Return the ancestors of the reward.
 
@@ -91,7 +86,7 @@ class TableModel(PairwiseEstimator):
         self._means: Floats | None = None
         self._guess: Floats | None = None
         self._found: tuple[Floats, Floats, Derivatives] | None = None
-        self.served_, self.graph_rejected_ = np.ones(len(bandit.arms), np.bool_), np.zeros(len(bandit.arms), np.bool_)
+        self.served_ = np.ones(len(bandit.arms), np.bool_)
         return self
 
     def update(self, samples: Samples) -> Self:
@@ -128,7 +123,7 @@ class TableModel(PairwiseEstimator):
         started(self)
         return self._tables.layout.small
 
-    def estimates(self) -> Estimated:
+    def estimates(self, rejected: Rejected = None) -> Estimated:
         """Return the estimate of every arm, its variance, and what it may be off by.
 
         Here, where the best guess is wanted, the rows of tables with three parents or more borrow from one another
@@ -138,7 +133,7 @@ class TableModel(PairwiseEstimator):
         _, _, found = self._derivatives()
         if self._guess is None:
             self._guess = self._drawn_means() if self._designs else found.mean[: len(self.forced_)].copy()
-        variance = np.where(self.graph_rejected_, np.inf, self._spread(-1).sum(axis=1))
+        variance = np.where(False if rejected is None else rejected, np.inf, self._spread(-1).sum(axis=1))
         return Estimated(self._guess.copy(), variance, self._off(-1))
 
     def _drawn_means(self) -> Floats:
@@ -147,14 +142,14 @@ class TableModel(PairwiseEstimator):
             tables[i] = drawn_shares(counts[i].reshape(len(design), -1), design).reshape(counts[i].shape)
         return self._expected(tables)
 
-    def differences(self, leader: int) -> Estimated:
+    def differences(self, leader: int, rejected: Rejected = None) -> Estimated:
         """Return how far each arm is below the leader, the variance and what it may be off by; common rows cancel."""
         _, _, found = self._derivatives()
-        mean, doubted = found.mean[: len(self.forced_)], self.graph_rejected_ | self.graph_rejected_[leader]
+        mean, doubted = found.mean[: len(self.forced_)], False if rejected is None else rejected | rejected[leader]
         variance = np.where(doubted, np.inf, self._spread(leader).sum(axis=1))
         return Estimated(mean[leader] - mean, variance, self._off(leader))
 
-    def variance_reduction(self, leader: int, weights: Floats) -> Floats:
+    def variance_reduction(self, leader: int, weights: Floats, rejected: Rejected = None) -> Floats:
         """Return for each playable action what one play takes off the variances of the differences to the leader."""
         _, n, found = self._derivatives()
         of_row = weights @ self._spread(leader) / np.maximum(n, 0.5)

@@ -16,7 +16,7 @@ from tqdm.auto import tqdm
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.environment.protocol import Environment
-from pgcpe.estimators.base import Estimator
+from pgcpe.estimators.base import Estimator, IntervalEstimator, Rejected
 from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.plays.actions import Action
 from pgcpe.plays.samples import SamplesBuffer
@@ -103,11 +103,11 @@ class Policy:
         self._sampling, self._stopping = sampling, stopping
         # the overall delta is split here and, over the arms, by each estimator
         self._shares = [delta * share for share in shares or [1.0 / (1 + len(models))] * (1 + len(models))]
-        self._certificate = (
-            "exact" if all(e.certificate == "exact" for e in (self._direct, *self._models)) else "heuristic"
-        )
+        claims = [e.certificate for e in (self._direct, *self._models) if isinstance(e, IntervalEstimator)]
+        self._certificate = "exact" if set(claims) == {"exact"} else "heuristic"
         self._rank = np.random.default_rng(seed).permutation(n_arms)
         self._conflicts, self._all = np.zeros(n_arms, dtype=np.bool_), np.ones(n_arms, dtype=np.bool_)
+        self._rejected: Rejected = None
         self._told, self._observed = SamplesBuffer(bandit.coding), 0
         self._decide()
 
@@ -172,11 +172,11 @@ class Policy:
 
     def _decide(self) -> None:
         """Work out intervals, candidates, next actions and verdict."""
-        merged = self._direct.intervals(self._shares[0])
+        merged = self._direct.intervals(self._shares[0] / self._direct.n_events_)
         before = self._conflicts.copy() if self._models else self._conflicts
         for model, share in zip(self._models, self._shares[1:], strict=True):
-            if share > 0:
-                other = model.intervals(share)
+            if isinstance(model, IntervalEstimator) and share > 0:
+                other = model.intervals(share / model.n_events_)
                 _intersect(merged.lower, merged.upper, other.lower, other.upper, self._conflicts)
         self._doubt()
         self.state = self._standing(merged)
@@ -199,8 +199,13 @@ class Policy:
 
     def _standing(self, merged: Intervals) -> PolicyState:
         """Return what is known, with the two candidates."""
-        plays, own = self._direct.plays_.copy(), self._sampling.estimates(self._direct, self._models)
-        estimates, index = self._direct.ranking(merged, self._shares[0]) if own is None else (own, own)
+        plays, own = self._direct.plays_.copy(), self._sampling.estimates(self._direct, self._models, self._rejected)
+        estimates = self._direct.means_ if self._direct.radius in ("kl", "lucb1", "lil") else merged.midpoint
+        index = merged.upper
+        if self._direct.radius in ("lucb1", "lil"):
+            index = self._direct.upper_index(self._shares[0] / self._direct.n_events_)
+        if own is not None:
+            estimates = index = own
         if own is not None and self._sampling.optimistic:
             estimates, index = np.clip(own, merged.lower, merged.upper), merged.upper
         eligible = self._sampling.eligible()
@@ -222,6 +227,7 @@ class Policy:
             index,
             self.n_plays,
             self._observed,
+            rejected=self._rejected,
         )
 
     # ------------------------------------------------------------------------------------------------- what is known

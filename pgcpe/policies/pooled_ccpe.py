@@ -163,14 +163,12 @@ class PooledCCPE(Policy):
         self._conflicts |= cast(PooledTrees, self._models[0]).contradictions(self.delta)
         if self._fallback and self._conflicts.any():
             suspect = np.count_nonzero(self._conflicts) > 1
-            for model in cast(list[PairwiseEstimator], self._models):
-                model.graph_rejected_ = np.ones_like(self._conflicts) if suspect else self._conflicts.copy()
+            self._rejected = np.ones_like(self._conflicts) if suspect else self._conflicts.copy()
         bglm = self._models[-1]
         if isinstance(bglm, PooledBGLM) and bglm.refuted(GIVEN_UP * self.delta):
             self._models.pop()
             if (tables := _tables(self.bandit, None)) is not None:
                 tables.start(self.bandit).update(self._told.samples())
-                tables.graph_rejected_ = bglm.graph_rejected_
                 self._models.append(tables)
             self._shares = self._shares[: 1 + len(self._models)]
             instead = "the trees" if tables is None else "tables"
@@ -181,7 +179,7 @@ class PooledCCPE(Policy):
     def _warning(self, arms: Sequence[Action]) -> str:
         """Return what is said of arms found in conflict, with their numbers."""
         trees = cast(PooledTrees, self._models[0])
-        n, mean, others = trees.direct_vs_pooled_estimates()
+        n, mean, others = self._direct.plays_, self._direct.means_, trees.without_own_plays()
         index = [self.bandit.arms.index(arm) for arm in arms]
         shown = [f"{self.bandit.arms[i]} ({n[i]:.0f} plays: {mean[i]:.3f}, all others: {others[i]:.3f})" for i in index]
         said = f"direct plays contradict the graph at {', '.join(shown)}"
@@ -212,7 +210,7 @@ class PooledCCPE(Policy):
         """Return what is known; for the asymptotic guarantee with its own intervals to show."""
         state = super()._standing(merged)
         if self.guarantee == "asymptotic" and state.n_plays:
-            _, variance = latest_estimates(self._models)
+            _, variance = latest_estimates(self._models, self._rejected)
             nats = asymptotic_threshold(state.n_plays, self.delta / len(variance))
             radius = np.sqrt(2.0 * nats * variance)
             state.shown = Intervals(

@@ -65,8 +65,8 @@ def test_direct_intervals_are_those_of_confidence(visits):
     for radius in ("kt", "paper"):
         estimator = EmpiricalMeans(radius).start(visits)
         for seed in range(3):  # only arms with new plays are worked out again
-            estimator.update(draws(visits, 7, seed=seed, action=do(drug1="new"))).intervals(0.02)
-        intervals = estimator.update(draws(visits, 40)).intervals(0.02)
+            estimator.update(draws(visits, 7, seed=seed, action=do(drug1="new"))).intervals(0.02 / n_arms)
+        intervals = estimator.update(draws(visits, 40)).intervals(0.02 / n_arms)
         n, x = estimator.plays_, estimator.rewards_
         if radius == "kt":
             expected = kt_interval(n, x, 0.02 / n_arms)
@@ -99,7 +99,7 @@ def test_paper_interval_has_the_papers_radius(visits):
     cells = kept.groupby(["severity1", "severity2"]).size()
     assert len(cells) == 9
     half = paper_observational_radius(5_000, cells.min(), 2, 2, 9, len(visits.arms), 0.05, alpha=0.3)
-    intervals = AdmissibleSequence("paper", alpha=0.3).start(visits).update(told).intervals(0.05)
+    intervals = AdmissibleSequence("paper", alpha=0.3).start(visits).update(told).intervals(0.05 / len(visits.arms))
     assert intervals.lower[i] == pytest.approx(max(formula(frame, "new", "standard") - half, 0), abs=1e-9)
     assert intervals.upper[i] == pytest.approx(min(formula(frame, "new", "standard") + half, 1), abs=1e-9)
 
@@ -108,7 +108,7 @@ def test_exact_interval_is_that_of_the_tree(visits):
     told = draws(visits, 400)
     frame = told.to_frame()
     estimator = AdmissibleSequence(refresh=1).start(visits).update(told)
-    intervals = estimator.intervals(0.05)
+    intervals = estimator.intervals(0.05 / estimator.n_events_)
     i = visits.index(do(drug1="new", drug2="standard"))
     first = frame[frame.drug1 == "new"]
     last = first[first.drug2 == "standard"]

@@ -103,13 +103,6 @@ def test_wide_tables_and_bad_options_are_refused():
         TableModel().means()
 
 
-def test_no_interval_is_claimed():
-    model = learned([{"A": 2, "B": 1, "Y": 1}], do())
-    intervals = model.intervals(0.1)
-    assert (intervals.lower.min(), intervals.upper.max()) == (0, 1)
-    assert len(intervals.lower) == len(model.bandit_.arms)
-
-
 def test_more_arms_than_fit_the_first_layout():
     rng = np.random.default_rng(0)
     graph = random_dag(rng, 8, 0, 0.4)

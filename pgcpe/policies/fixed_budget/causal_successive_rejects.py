@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pgcpe.bandit import CausalBandit
 from pgcpe.complexity.hardness import log_bar
 from pgcpe.estimators.admissible import AdmissibleSequence
-from pgcpe.estimators.base import Estimator
+from pgcpe.estimators.base import Estimator, Rejected
 from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
@@ -110,7 +110,9 @@ class _CausalRejects(Phases):
             plan.append(state.bandit.arms[i])
         return plan
 
-    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64]:
+    def estimates(
+        self, direct: EmpiricalMeans, models: Sequence[Estimator], rejected: Rejected = None
+    ) -> NDArray[np.float64]:
         if self._merge == "variance":
             return _by_variance(direct, cast(AdmissibleSequence, models[0]))
         observed, seen = cast(AdmissibleSequence, models[0]).plug_in()

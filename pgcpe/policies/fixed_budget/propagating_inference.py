@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import Estimator
+from pgcpe.estimators.base import Estimator, Rejected
 from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.estimators.table_model import TableModel
 from pgcpe.models.contraction import Contraction
@@ -122,7 +122,9 @@ class _Propagation(Phases):
         counts = np.diff(np.round(plays * ends / ends[-1]).astype(int), prepend=0)
         return [state.bandit.arms[i] for i, n in zip(order, counts, strict=True) for _ in range(n)]
 
-    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64]:
+    def estimates(
+        self, direct: EmpiricalMeans, models: Sequence[Estimator], rejected: Rejected = None
+    ) -> NDArray[np.float64]:
         return cast(TableModel, models[0]).means()
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pgcpe.bandit import CausalBandit
 from pgcpe.complexity import observation_threshold
 from pgcpe.estimators.admissible import AdmissibleSequence
-from pgcpe.estimators.base import Estimator
+from pgcpe.estimators.base import Estimator, Rejected
 from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
@@ -86,7 +86,9 @@ class _ObserveThenPlay(Phases):
         order = hard[np.argsort(state.rank[hard])]
         return [state.bandit.arms[i] for i in np.resize(order, self._budget // 2)]
 
-    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64]:
+    def estimates(
+        self, direct: EmpiricalMeans, models: Sequence[Estimator], rejected: Rejected = None
+    ) -> NDArray[np.float64]:
         observed, seen = cast(AdmissibleSequence, models[0]).plug_in()
         own = np.where(direct.plays_ > 0, direct.means_, 0.0)
         played = seen == 0 if self._hard is None else self._hard | (seen == 0)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
-from pgcpe.estimators.base import Estimated, Estimator, PairwiseEstimator
+from pgcpe.estimators.base import Estimated, Estimator, PairwiseEstimator, Rejected
 from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.plays.actions import Action
 from pgcpe.plays.samples import Samples
@@ -89,6 +89,7 @@ class PolicyState:
     n_plays: int
     n_observed: int
     shown: Intervals | None = None
+    rejected: Rejected = None
 
     @cached_property
     def differences(self) -> Differences:
@@ -107,7 +108,7 @@ class PolicyState:
         gap, variance = said.value, said.variance + said.bias_bound**2
         doubtful = said.bias_bound**2 > said.variance
         for k, model in enumerate(self.pairwise[:-1] if doubtful.any() else ()):
-            other = model.differences(self.leader)
+            other = model.differences(self.leader, self.rejected)
             its_variance = other.variance + other.bias_bound**2
             instead = doubtful & (its_variance < variance)
             gap, variance = np.where(instead, other.value, gap), np.where(instead, its_variance, variance)
@@ -116,7 +117,7 @@ class PolicyState:
 
     @cached_property
     def _opinions(self) -> tuple[Estimated, NDArray[np.intp]]:
-        return most_specific_estimate(self.pairwise, lambda model: model.differences(self.leader))
+        return most_specific_estimate(self.pairwise, lambda model: model.differences(self.leader, self.rejected))
 
     @property
     def pairwise(self) -> list[PairwiseEstimator]:
@@ -178,7 +179,9 @@ class SamplingRule(ABC):
         """Return how many of the rows told come before the rule chooses anew, by default all."""
         return len(told)
 
-    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64] | None:
+    def estimates(
+        self, direct: EmpiricalMeans, models: Sequence[Estimator], rejected: Rejected = None
+    ) -> NDArray[np.float64] | None:
         """Return what the recommended arm is largest in; None leaves it to the direct estimator."""
         return None
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import Estimator
+from pgcpe.estimators.base import Estimator, Rejected
 from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.plays.actions import Action
 from pgcpe.plays.samples import Samples
@@ -49,7 +49,9 @@ class Phases(SamplingRule):
         """Return the first n of what is left of the phase."""
         return iteration[:n]
 
-    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64] | None:
+    def estimates(
+        self, direct: EmpiricalMeans, models: Sequence[Estimator], rejected: Rejected = None
+    ) -> NDArray[np.float64] | None:
         """Return what the recommended arm is largest in, by default the mean of its own plays."""
         return direct.means_
 

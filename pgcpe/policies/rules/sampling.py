@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.confidence.pairwise import pairs
-from pgcpe.estimators.base import Estimator
+from pgcpe.estimators.base import Estimator, Rejected
 from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.plays.actions import Action
 from pgcpe.policies.rules.base import PolicyState, SamplingRule
@@ -45,9 +45,11 @@ class EachOnce(SamplingRule):
             return self._then.choose(state)
         return [state.bandit.arms[i] for i in unplayed[np.argsort(state.rank[unplayed])]]
 
-    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64] | None:
+    def estimates(
+        self, direct: EmpiricalMeans, models: Sequence[Estimator], rejected: Rejected = None
+    ) -> NDArray[np.float64] | None:
         """Return what the other rule ranks by."""
-        return self._then.estimates(direct, models)
+        return self._then.estimates(direct, models, rejected)
 
 
 class HighestIndex(SamplingRule):
@@ -77,7 +79,9 @@ class TopTwo(SamplingRule):
         point = (state.rank[0] / len(arms) + GOLDEN * state.plays.sum()) % 1.0
         return [arms[h if point < shares[challenger] else challenger]]
 
-    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> NDArray[np.float64]:
+    def estimates(
+        self, direct: EmpiricalMeans, models: Sequence[Estimator], rejected: Rejected = None
+    ) -> NDArray[np.float64]:
         """Return the means of the arms' own plays."""
         return direct.means_
 

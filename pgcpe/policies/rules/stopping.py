@@ -267,8 +267,8 @@ class LikelihoodRatioSet:
 
     def _model(self, state: PolicyState) -> PooledBGLM | None:
         """Return the model unless it is not to be believed any more."""
-        found = [m for m in state.models if isinstance(m, PooledBGLM) and not m.graph_rejected_.any()]
-        return found[0] if found else None
+        found = [m for m in state.models if isinstance(m, PooledBGLM)]
+        return found[0] if found and (state.rejected is None or not state.rejected.any()) else None
 
     def check(self, state: PolicyState) -> Verdict:
         """Return whether the leader is the best all over the set."""

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pgcpe.estimators.base import Estimator, PairwiseEstimator
+from pgcpe.estimators.base import Estimator, PairwiseEstimator, Rejected
 from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.plays.actions import Action
 from pgcpe.policies.rules.base import Differences, GuardedStop, PolicyState, SamplingRule, most_specific_estimate
@@ -42,9 +42,9 @@ class Latest(SamplingRule):
 
     optimistic: ClassVar[bool] = True
 
-    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator]) -> Floats:
+    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator], rejected: Rejected = None) -> Floats:
         """Return for each arm the estimate of the last estimator that knows of it."""
-        return latest_estimates(models)[0]
+        return latest_estimates(models, rejected)[0]
 
 
 class ObserveLeaderAndOpen(Latest):
@@ -171,10 +171,10 @@ class HighestChallenger(Informed):
         return np.asarray(np.arange(len(index)) == index.argmax(), dtype=np.float64)
 
 
-def latest_estimates(models: Sequence[Estimator]) -> tuple[Floats, Floats]:
+def latest_estimates(models: Sequence[Estimator], rejected: Rejected) -> tuple[Floats, Floats]:
     """Return what the last estimator says of each arm that it knows of, and the variance with what it may be off by."""
     said, _ = most_specific_estimate(
-        [m for m in models if isinstance(m, PairwiseEstimator)], lambda model: model.estimates()
+        [m for m in models if isinstance(m, PairwiseEstimator)], lambda model: model.estimates(rejected)
     )
     return said.value, said.variance + said.bias_bound**2
 
@@ -182,7 +182,9 @@ def latest_estimates(models: Sequence[Estimator]) -> tuple[Floats, Floats]:
 def _most(state: PolicyState, weights: Sequence[Floats]) -> Action:
     """Return the playable action of the greatest gain for its cost; ties go to the first listed."""
     gain = sum(
-        model.variance_reduction(state.leader, w) for model, w in zip(state.pairwise, weights, strict=True) if w.any()
+        model.variance_reduction(state.leader, w, state.rejected)
+        for model, w in zip(state.pairwise, weights, strict=True)
+        if w.any()
     )
     costs = np.array([state.bandit.costs[action] for action in state.bandit.playable])
     return state.bandit.playable[int(np.argmax(gain / costs))]
