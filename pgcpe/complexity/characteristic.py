@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linprog
+from scipy.optimize import brentq, linprog
 from scipy.special import rel_entr
 
 from pgcpe.bandit import CausalBandit
@@ -17,8 +16,10 @@ from pgcpe.complexity.hardness import at_least_two
 from pgcpe.confidence.intervals import probability
 from pgcpe.confidence.sequences import bernoulli_kl
 from pgcpe.estimators.table_model import TableModel, variances
+from pgcpe.graphs.structure import causal_order
 from pgcpe.models.contraction import Contraction
 from pgcpe.models.network_tables import tables_of
+from pgcpe.models.search import mirror_ascent
 from pgcpe.plays.samples import ForcedCodes
 
 __all__ = [
@@ -30,6 +31,9 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+
+SMALLEST_LOG_DELTA = -700.0
+"""No smaller delta is told from 0."""
 
 
 def least_plays(time: float, delta: float) -> float:
@@ -53,11 +57,13 @@ def least_delta(time: float, plays: float) -> float:
     """
     if not (time > 0 and plays >= 0):
         raise ValueError(f"time must be positive and plays at least 0, but got {time} and {plays}")
-    low, high = 0.0, 0.5
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if time * bernoulli_kl(middle, 1.0 - middle) > plays else (low, middle)
-    return high
+
+    def excess(log_delta: float) -> float:
+        return least_plays(time, math.exp(log_delta)) - plays
+
+    if plays == 0.0 or excess(SMALLEST_LOG_DELTA) <= 0.0:
+        return 0.5 if plays == 0.0 else math.exp(SMALLEST_LOG_DELTA)
+    return math.exp(brentq(excess, SMALLEST_LOG_DELTA, math.log(0.5), xtol=1e-14))
 
 
 def characteristic_time(rewards: ArrayLike) -> float:
@@ -91,32 +97,26 @@ def characteristic_time(rewards: ArrayLike) -> float:
 
     best, rest = mu[0], mu[1:]
 
-    def weights(cost: float) -> Floats:
-        """Return the weight of each rival, per weight of the best arm, at which the pair's information is `cost`."""
-        low, high = np.zeros_like(rest), np.ones_like(rest)
-        while (short := _pair(best, rest, high) < cost).any():
-            high[short] *= 2.0
-        for _ in range(100):
-            middle = 0.5 * (low + high)
-            below = _pair(best, rest, middle) < cost
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return high
+    def weight(rival: float, cost: float) -> float:
+        """Return the weight of a rival, per weight of the best arm, at which the pair's information is `cost`."""
+        high = 1.0
+        while _pair(best, rival, high) < cost:
+            high *= 2.0
+        return float(brentq(lambda x: _pair(best, rival, x) - cost, 0.0, high, xtol=1e-300, rtol=1e-15))
 
-    # with all pairs at equal cost y the optimum balances sum_l kl(mu_h, m_l) / kl(mu_l, m_l) = 1 (their Theorem 5)
-    low, high = 0.0, float(_kl(best, rest).min()) * (1.0 - 1e-12)
-    for _ in range(100):
-        cost = 0.5 * (low + high)
-        x = weights(cost)
+    def excess(cost: float) -> float:
+        """Return ``sum_l kl(mu_h, m_l) / kl(mu_l, m_l) - 1``, 0 at the optimum, where all pairs cost the same."""
+        x = np.array([weight(rival, cost) for rival in rest])
         middle = (best + x * rest) / (1.0 + x)
-        if (_kl(best, middle) / _kl(rest, middle)).sum() < 1.0:
-            low = cost
-        else:
-            high = cost
-    x = weights(low)
+        return float((_kl(best, middle) / _kl(rest, middle)).sum() - 1.0)
+
+    most = float(_kl(best, rest).min()) * (1.0 - 1e-12)
+    cost = brentq(excess, 1e-9 * most, most, rtol=1e-14)
+    x = np.array([weight(rival, cost) for rival in rest])
     return float((1.0 + x.sum()) / _pair(best, rest, x).min())
 
 
-def _pair(best: float, rest: Floats, x: Floats) -> Floats:
+def _pair(best: float, rest: Any, x: Any) -> Any:
     """Return the information of a pair, per weight of the best arm, if the rival has x times that weight."""
     middle = (best + x * rest) / (1.0 + x)
     return _kl(best, middle) + x * _kl(rest, middle)
@@ -219,26 +219,24 @@ def quadratic_characteristic_time(network: Any, bandit: CausalBandit, *, steps: 
         raise ValueError("the best arm must be unique: otherwise no number of plays tells it")
     spread = variances(found.slope[:n_arms], found.slope[best], p, np.ones(len(known.layout.width)), known.layout.width)
     spread, reach = np.delete(spread, best, axis=0), found.reach[known.playable]
-    w, most = np.full(len(reach), 1.0 / len(reach)), 0.0
-    for step in range(steps):
+
+    def objective(w: Floats) -> tuple[float, Floats]:
+        """Return the nats of the hardest arm for each play of the mix, and the direction in which they grow."""
         plays = w @ reach
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.where(spread > 0, spread / plays, 0.0)
-        nats = gap**2 / (2.0 * shares.sum(axis=1))
-        hardest = int(nats.argmin())
-        most = max(most, float(nats[hardest]))
-        with np.errstate(divide="ignore", invalid="ignore"):
+            nats = gap**2 / (2.0 * shares.sum(axis=1))
+            hardest = int(nats.argmin())
             by_row = np.where(shares[hardest] > 0, shares[hardest] / plays, 0.0)
-        gradient = reach @ by_row
-        w = w * np.exp(gradient / gradient.max() / math.sqrt(step + 1.0))
-        w /= w.sum()
-    return 1.0 / most
+        return float(nats[hardest]), reach @ by_row
+
+    return 1.0 / mirror_ascent(objective, len(reach), steps)[1]
 
 
 def _entries(network: Any, nodes: Sequence[str], parents: Sequence[tuple[int, ...]], bandit: CausalBandit) -> Floats:
     """Return P(X | parents) of some nodes, flat, states in the bandit's order; other causes are summed out."""
     tables = tables_of(network)
-    order = list(nx.lexicographical_topological_sort(network, key=list(network.nodes).index))
+    order = causal_order(network)
     position = {v: i for i, v in enumerate(order)}
     every = [tuple(position[p] for p in tables[v].parents) for v in order]
     cards = [len(tables[v].states) for v in order]
@@ -259,7 +257,7 @@ def _entries(network: Any, nodes: Sequence[str], parents: Sequence[tuple[int, ..
 def _parents_of_reward(network: Any, bandit: CausalBandit) -> tuple[Floats, Floats, Floats]:
     """Return P_b(x) of the playable actions and of the arms, arrays of shape (actions, x), and P(Y=1 | x)."""
     tables = tables_of(network)
-    order = list(nx.lexicographical_topological_sort(network, key=list(network.nodes).index))
+    order = causal_order(network)
     position = {v: i for i, v in enumerate(order)}
     parents = [tuple(position[p] for p in tables[v].parents) for v in order]
     states = [tables[v].states for v in order]
@@ -277,15 +275,16 @@ def _parents_of_reward(network: Any, bandit: CausalBandit) -> tuple[Floats, Floa
 
 def _largest_minimum(likely: Floats, r: Floats, contrast: Floats, gap: float) -> float:
     """Return an upper bound on max_w min_l V_l(w), from cutting planes about a mirror ascent."""
-    actions = len(likely)
-    w, lower, cuts = np.full(actions, 1.0 / actions), 0.0, []
-    for step in range(200):
+    actions, cuts = len(likely), []
+
+    def objective(w: Floats) -> tuple[float, Floats]:
+        """Return min_l V_l(w) and its gradient, a cutting plane."""
         information, gradients = _informations(w, likely, r, contrast)
         hardest = int(information.argmin())
-        lower = max(lower, information[hardest])
         cuts.append(gradients[hardest])
-        w = w * np.exp(gradients[hardest] / gradients[hardest].max() / math.sqrt(step + 1.0))
-        w /= w.sum()
+        return float(information[hardest]), gradients[hardest]
+
+    _, lower = mirror_ascent(objective, actions, 200)
     upper = np.inf
     for _ in range(300):
         w, upper = _programme(np.array(cuts))

@@ -1,24 +1,21 @@
-"""The exact interval for the value of an adjustment formula: a likelihood-ratio region on a tree of cells.
-
-A tree has D levels of splits, then leaves. Its nodes are numbered level by level from the root, 0; the children of node
-j of level d, of which there are ``arity[d]``, are the nodes ``j * arity[d]``, ... of level d + 1. ``into[c]`` counts
-the rounds that went into node c among those admitted to its level; a leaf has n rounds whose rewards sum to x. With p
-the probability of going into a node and q the mean reward of a leaf, the value is mu = sum over leaves of w q, where w
-is the product of the p on the way (Eq. 4).
-"""
+"""The exact interval for the value of an adjustment formula: a likelihood-ratio region on a tree of cells."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pgcpe.confidence.intervals import probability
+from pgcpe.confidence.tree import Tree, smoothed, variance_of, walk
 
-__all__ = ["interval_since", "likelihood_ratio_interval", "smoothed_value", "tree_interval"]
+__all__ = ["interval_since", "likelihood_ratio_interval", "tree_interval"]
+
+Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-6
 """How far outside of the region's extremes a bound may lie for want of convergence."""
@@ -89,52 +86,78 @@ def likelihood_ratio_interval(
             raise ValueError(f"level {d + 1} admits rounds that level {d} does not")
     into = np.concatenate([[levels[0].sum() if levels else n[0]], *(level.ravel() for level in levels)])
     arity = np.array([level.shape[1] for level in levels], dtype=np.int64)
-    lower, upper = tree_interval(arity, into, n, x, math.log(1 / probability("alpha", alpha)))
+    lower, upper = tree_interval(Tree(arity, into, n, x), math.log(1 / probability("alpha", alpha)))
     return float(lower), float(upper)
 
 
-@njit(cache=True)
-def smoothed_value(arity, into, n, x):  # type: ignore[no-untyped-def]
-    """Return the value of a tree at the smoothed frequencies (n_c + 1/2) / (n + m/2), and its variance.
+class _Region(NamedTuple):
+    """The region {D <= budget} of a tree, D the divergence from the frequencies, whose log-likelihood is ``best``.
 
-    The variance is that of the delta method. Without smoothing it is 0 where a cell has seen only zeros.
+    ``stay`` is kappa: the rounds that came to a node and were not admitted further.
     """
-    p, w, v = np.empty(len(into)), np.empty(len(into)), np.empty(len(into))
-    variance = _start(arity, into, n, x, p, w, v, np.empty((len(n), 2)))
-    return v[0], variance
+
+    arity: NDArray[np.int64]
+    stay: Floats
+    n: Floats
+    x: Floats
+    budget: float
+    best: float
+
+
+class _Point(NamedTuple):
+    """Prefix probabilities w of the nodes, and w q and w (1 - q) of the leaves: the ends."""
+
+    w: Floats
+    ends: Floats
+
+
+class _Climb(NamedTuple):
+    """The objective about a point, for each node.
+
+    By d more of w the node gains slope d - curve d^2 / 2, and what is below it price d - d^2 / (2 room); ``best`` is
+    the steepest gradient along a path from the node down.
+    """
+
+    slope: Floats
+    curve: Floats
+    price: Floats
+    room: Floats
+    best: Floats
 
 
 @njit(cache=True)
-def tree_interval(arity, into, n, x, log_inverse_alpha):  # type: ignore[no-untyped-def]
+def tree_interval(tree, log_inverse_alpha):  # type: ignore[no-untyped-def]
     """Return the interval of `likelihood_ratio_interval` for one tree in flat form, unchecked."""
-    return interval_since(arity, into, n, x, np.zeros(len(into)), np.zeros(len(n)), np.zeros(len(n)), log_inverse_alpha)
+    nothing = Tree(tree.arity, np.zeros(len(tree.into)), np.zeros(len(tree.n)), np.zeros(len(tree.n)))
+    return interval_since(tree, nothing, log_inverse_alpha)
 
 
 @njit(cache=True)
-def interval_since(arity, into, n, x, into_before, n_before, x_before, log_inverse_alpha):  # type: ignore[no-untyped-def]
+def interval_since(tree, before, log_inverse_alpha):  # type: ignore[no-untyped-def]
     """Return the interval from the rounds since a snapshot alone, with what was counted before it as the prior.
 
     The mixtures are Dirichlet distributions with half a count more than was seen before, which bets better than half a
     count alone, so that fewer nats are lost. The prior was fixed when the betting began: the region holds as that of
     `likelihood_ratio_interval` does.
     """
-    stay = np.zeros(len(into))  # kappa: the rounds that came to a node and were not admitted further
+    arity, into, n, x = tree
+    stay = np.zeros(len(into))
     budget, best_likelihood = log_inverse_alpha, 0.0
     child, node, nodes = 1, 0, 1
     for d in range(len(arity)):
         m = arity[d]
         for _ in range(nodes):
-            total, before, best, mixture = 0.0, 0.0, 0.0, 0.0
+            total, earlier, best, mixture = 0.0, 0.0, 0.0, 0.0
             for c in range(child, child + m):
                 total += into[c]
-                before += into_before[c]
-                mixture += math.lgamma(into_before[c] + into[c] + 0.5) - math.lgamma(into_before[c] + 0.5)
+                earlier += before.into[c]
+                mixture += math.lgamma(before.into[c] + into[c] + 0.5) - math.lgamma(before.into[c] + 0.5)
                 if into[c] > 0:
                     best += into[c] * math.log(into[c])
             if total > 0:
                 best -= total * math.log(total)
                 best_likelihood += best
-                mixture += math.lgamma(before + 0.5 * m) - math.lgamma(before + total + 0.5 * m)
+                mixture += math.lgamma(earlier + 0.5 * m) - math.lgamma(earlier + total + 0.5 * m)
                 budget += best - mixture
             stay[node] = into[node] - total
             child += m
@@ -144,27 +167,27 @@ def interval_since(arity, into, n, x, into_before, n_before, x_before, log_inver
         stay[node + i] = into[node + i] - n[i]
         if n[i] > 0:
             best = 0.0
-            mixture = math.lgamma(n_before[i] + 1.0) - math.lgamma(n_before[i] + n[i] + 1.0)
-            for k, k_before in ((x[i], x_before[i]), (n[i] - x[i], n_before[i] - x_before[i])):
+            mixture = math.lgamma(before.n[i] + 1.0) - math.lgamma(before.n[i] + n[i] + 1.0)
+            for k, earlier in ((x[i], before.x[i]), (n[i] - x[i], before.n[i] - before.x[i])):
                 best += k * math.log(k / n[i]) if k > 0 else 0.0
-                mixture += math.lgamma(k_before + k + 0.5) - math.lgamma(k_before + 0.5)
+                mixture += math.lgamma(earlier + k + 0.5) - math.lgamma(earlier + 0.5)
             best_likelihood += best
             budget += best - mixture
     stay[0] = 0.0  # w is 1 at the root
-    upper = _tree_upper(arity, into, stay, n, x, budget, best_likelihood)
-    return max(0.0, 1.0 - _tree_upper(arity, into, stay, n, n - x, budget, best_likelihood)), upper
+    flipped = Tree(arity, into, n, n - x)
+    upper = _largest(tree, _Region(arity, stay, n, x, budget, best_likelihood))
+    return max(0.0, 1.0 - _largest(flipped, _Region(arity, stay, n, n - x, budget, best_likelihood))), upper
 
 
 @njit(cache=True)
-def _tree_upper(arity, into, stay, n, x, budget, best_likelihood):  # type: ignore[no-untyped-def]
+def _largest(tree, region):  # type: ignore[no-untyped-def]
     """Return the maximum of mu over the region {D <= budget}, from outside.
 
     For any multiplier lambda, the maximum of mu + lambda (budget - D) bounds it (weak duality). The search for the
     lambda with D = budget is a guarded secant search for log D over log lambda, in which D falls.
     """
-    p, w, v = np.empty(len(into)), np.empty(len(into)), np.empty(len(into))
-    ends = np.empty((len(n), 2))  # w q and w (1 - q) of each leaf
-    variance = _start(arity, into, n, x, p, w, v, ends)
+    budget = region.budget
+    point, variance = _start(tree)
     log_lambda = 0.5 * math.log(variance / (2.0 * budget))
     low, high, slope = LOG_LAMBDA_MIN, math.inf, -2.0  # D goes like lambda^-2 where the region is small
     before, at_before = 0.0, 0.0
@@ -173,8 +196,8 @@ def _tree_upper(arity, into, stay, n, x, budget, best_likelihood):  # type: igno
         log_lambda = max(log_lambda, LOG_LAMBDA_MIN)
         lam = math.exp(log_lambda)
         tolerance = lam * budget * 0.03 if rough else min(TOLERANCE, lam * budget * 0.003)  # D is off by gap / lambda
-        mu, gap = _maximise(arity, stay, n, x, lam, tolerance, w, ends)
-        divergence = best_likelihood - _likelihood(stay, n, x, w, ends)
+        mu, gap = _maximise(region, lam, tolerance, point)
+        divergence = region.best - _likelihood(region, point)
         best = min(best, mu + lam * (budget - divergence) + max(gap, 0.0))
         excess = math.log(max(divergence, 1e-300) / budget)
         small = abs(excess) < 0.003  # the bound is off by the square of this
@@ -196,86 +219,58 @@ def _tree_upper(arity, into, stay, n, x, budget, best_likelihood):  # type: igno
 
 
 @njit(cache=True)
-def _start(arity, into, n, x, p, w, v, ends):  # type: ignore[no-untyped-def]
-    """Set w and the ends to the smoothed frequencies and v to the values below; return the variance of mu."""
-    child, node = 1, 0
-    nodes = 1
-    w[0] = 1.0
-    for d in range(len(arity)):
-        m = arity[d]
-        for _ in range(nodes):
-            total = 0.0
-            for c in range(child, child + m):
-                total += into[c]
-            for c in range(child, child + m):
-                p[c] = (into[c] + 0.5) / (total + 0.5 * m)
-                w[c] = w[node] * p[c]
-            child += m
-            node += 1
-        nodes *= m
-    variance = 0.0
-    for i in range(len(n)):
-        q = v[node + i] = (x[i] + 0.5) / (n[i] + 1.0)
-        ends[i, 0], ends[i, 1] = w[node + i] * q, w[node + i] * (1.0 - q)
-        variance += w[node + i] ** 2 * q * (1.0 - q) / max(n[i], 0.5)
-    for d in range(len(arity) - 1, -1, -1):
-        m = arity[d]
-        nodes //= m
-        for _ in range(nodes):
-            child -= m
-            node -= 1
-            total = mean = square = 0.0
-            for c in range(child, child + m):
-                total += into[c]
-                mean += p[c] * v[c]
-                square += p[c] * v[c] * v[c]
-            v[node] = mean
-            variance += w[node] ** 2 * (square - mean * mean) / max(total, 0.5)
-    return variance
+def _start(tree):  # type: ignore[no-untyped-def]
+    """Return the point of the smoothed frequencies, and the variance of mu there."""
+    found = walk(tree, smoothed(tree))
+    ends = np.empty((len(tree.n), 2))
+    first = len(tree.into) - len(tree.n)
+    for i in range(len(tree.n)):
+        w, q = found.reach[first + i], found.below[first + i]
+        ends[i, 0], ends[i, 1] = w * q, w * (1.0 - q)
+    return _Point(found.reach, ends), variance_of(found)
 
 
 @njit(cache=True)
-def _maximise(arity, stay, n, x, lam, tolerance, w, ends):  # type: ignore[no-untyped-def]
+def _maximise(region, lam, tolerance, point):  # type: ignore[no-untyped-def]
     """Maximise mu - lambda D in place; return mu and a bound of what is left to gain.
 
     In the prefix probabilities the objective is concave: the sum of w over the ends with Y = 1, plus lambda times the
     sum of kappa log w over all nodes and ends. Newton's method, with one pass up and one down the tree for a step.
     """
-    size = len(stay)
-    slope, curve = np.empty(size), np.empty(size)  # the node gains slope d - curve d^2 / 2 by d more of w
-    price, room = np.empty(size), np.empty(size)  # what is below it gains price d - d^2 / (2 room)
-    best = np.empty(size)
+    size = len(region.stay)
+    about = _Climb(np.empty(size), np.empty(size), np.empty(size), np.empty(size), np.empty(size))
     mu = gap = 0.0
     for step in range(60):
-        mu, gap = _climb(arity, stay, n, x, lam, w, ends, slope, curve, price, room, best)
+        mu, gap = _climb(region, lam, point, about)
         if gap < tolerance or step == 59:  # mu and gap are those of the w returned
             break
-        _newton_step(arity, n, x, lam, slope, curve, price, room, w, ends)
+        _newton_step(region, lam, about, point)
     return mu, gap
 
 
 @njit(cache=True)
-def _climb(arity, stay, n, x, lam, w, ends, slope, curve, price, room, best):  # type: ignore[no-untyped-def]
+def _climb(region, lam, point, about):  # type: ignore[no-untyped-def]
     """Set slopes and curvatures from the leaves up; return mu and how much the objective can still gain at most.
 
-    ``best`` is the steepest gradient along a path from the node down. By concavity no other w gains more than the
-    gradient along the best path from the root exceeds gradient . w; this holds wherever w is.
+    By concavity no other w gains more than the gradient along the best path from the root exceeds gradient . w; this
+    holds wherever w is.
     """
-    child, nodes = len(stay), len(n)
+    arity, ends, best = region.arity, point.ends, about.best
+    child, nodes = len(region.stay), len(region.n)
     node = child - nodes
     mu = here = 0.0
     for i in range(nodes):
         best[node + i] = total = weighted = 0.0
         for y in range(2):
-            kappa, reward = (x[i], 1.0) if y == 0 else (n[i] - x[i], 0.0)
+            kappa, reward = (region.x[i], 1.0) if y == 0 else (region.n[i] - region.x[i], 0.0)
             best[node + i] = max(best[node + i], reward + lam * kappa / ends[i, y])
             here += reward * ends[i, y] + lam * kappa
             gradient = lam * max(kappa, BARRIER) / ends[i, y]
             total += ends[i, y] / gradient
             weighted += (reward + gradient) * ends[i, y] / gradient
         mu += ends[i, 0]
-        price[node + i], room[node + i] = weighted / total, total
-        here += _add_own(node + i, stay, lam, w, slope, curve, price, room, best)
+        about.price[node + i], about.room[node + i] = weighted / total, total
+        here += _add_own(node + i, lam * region.stay[node + i], point.w[node + i], about)
     for d in range(len(arity) - 1, -1, -1):
         nodes //= arity[d]
         for _ in range(nodes):
@@ -283,61 +278,61 @@ def _climb(arity, stay, n, x, lam, w, ends, slope, curve, price, room, best):  #
             node -= 1
             best[node] = total = weighted = 0.0
             for c in range(child, child + arity[d]):
-                total += 1.0 / curve[c]
-                weighted += slope[c] / curve[c]
+                total += 1.0 / about.curve[c]
+                weighted += about.slope[c] / about.curve[c]
                 best[node] = max(best[node], best[c])
-            price[node], room[node] = weighted / total, total
-            here += _add_own(node, stay, lam, w, slope, curve, price, room, best)
+            about.price[node], about.room[node] = weighted / total, total
+            here += _add_own(node, lam * region.stay[node], point.w[node], about)
     return mu, best[0] - here
 
 
 @njit(cache=True)
-def _add_own(c, stay, lam, w, slope, curve, price, room, best):  # type: ignore[no-untyped-def]
-    """Set the slope and curvature of a node from what is below it and its own kappa log w; return lambda kappa."""
-    own = lam * stay[c]
-    slope[c], curve[c] = price[c] + own / w[c], 1.0 / room[c] + own / w[c] ** 2
-    best[c] += own / w[c]
+def _add_own(c, own, w, about):  # type: ignore[no-untyped-def]
+    """Set slope and curvature of a node from what is below it and its own lambda kappa log w; return lambda kappa."""
+    about.slope[c], about.curve[c] = about.price[c] + own / w, 1.0 / about.room[c] + own / w**2
+    about.best[c] += own / w
     return own
 
 
 @njit(cache=True)
-def _likelihood(stay, n, x, w, ends):  # type: ignore[no-untyped-def]
+def _likelihood(region, point):  # type: ignore[no-untyped-def]
     """Return the sum of kappa log w over all nodes and ends."""
     total = 0.0
-    for c in range(len(stay)):
-        if stay[c] > 0:
-            total += stay[c] * math.log(w[c])
-    for i in range(len(n)):
-        if x[i] > 0:
-            total += x[i] * math.log(ends[i, 0])
-        if n[i] > x[i]:
-            total += (n[i] - x[i]) * math.log(ends[i, 1])
+    for c in range(len(region.stay)):
+        if region.stay[c] > 0:
+            total += region.stay[c] * math.log(point.w[c])
+    for i in range(len(region.n)):
+        if region.x[i] > 0:
+            total += region.x[i] * math.log(point.ends[i, 0])
+        if region.n[i] > region.x[i]:
+            total += (region.n[i] - region.x[i]) * math.log(point.ends[i, 1])
     return total
 
 
 @njit(cache=True)
-def _newton_step(arity, n, x, lam, slope, curve, price, room, w, ends):  # type: ignore[no-untyped-def]
+def _newton_step(region, lam, about, point):  # type: ignore[no-untyped-def]
     """Move the ends, and w with them, along Newton's direction.
 
     The damping 1 / (1 + largest relative fall) keeps them positive and makes every step gain.
     """
+    arity, w, ends = region.arity, point.w, point.ends
     move = np.zeros(len(w))
     child, node, nodes = 1, 0, 1
     fall = 0.0
     for d in range(len(arity)):
         for _ in range(nodes):
-            level = price[node] - move[node] / room[node]
+            level = about.price[node] - move[node] / about.room[node]
             for c in range(child, child + arity[d]):
-                move[c] = (slope[c] - level) / curve[c]
+                move[c] = (about.slope[c] - level) / about.curve[c]
                 fall = max(fall, -move[c] / w[c])
             child += arity[d]
             node += 1
         nodes *= arity[d]
-    steps = np.empty((len(n), 2))
+    steps = np.empty((nodes, 2))
     for i in range(nodes):
-        level = price[node + i] - move[node + i] / room[node + i]
+        level = about.price[node + i] - move[node + i] / about.room[node + i]
         for y in range(2):
-            kappa, reward = (x[i], 1.0) if y == 0 else (n[i] - x[i], 0.0)
+            kappa, reward = (region.x[i], 1.0) if y == 0 else (region.n[i] - region.x[i], 0.0)
             gradient = lam * max(kappa, BARRIER) / ends[i, y]
             steps[i, y] = (reward + gradient - level) * ends[i, y] / gradient
             fall = max(fall, -steps[i, y] / ends[i, y])

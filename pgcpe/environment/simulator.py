@@ -6,7 +6,6 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 from numba import njit
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.environment.exact import expected_rewards
-from pgcpe.graphs.structure import states_of, structure_of
+from pgcpe.graphs.structure import causal_order, states_of, structure_of
 from pgcpe.models.network_tables import tables_of
 from pgcpe.plays.actions import Action
 from pgcpe.plays.samples import Coding, ForcedCodes, Samples, distinct_actions
@@ -56,8 +55,7 @@ class SimulatedEnvironment:
     def __init__(self, network: Any, *, seed: int | np.random.SeedSequence | None) -> None:
         graph = structure_of(network)
         self.network, self.states = network, states_of(network)
-        position = {v: i for i, v in enumerate(graph.nodes)}
-        self._order = list(nx.lexicographical_topological_sort(graph, key=position.__getitem__))
+        self._order = causal_order(graph)
         self._compile(network, graph)
         observed = [v for v in graph.nodes if v not in graph.latents]
         column = {v: j for j, v in enumerate(observed)}

@@ -11,12 +11,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
+from pgcpe.confidence.paper_radii import paper_observational_union, union_radius
+from pgcpe.confidence.tree import smoothed_value
 from pgcpe.estimators.base import Estimate, IntervalEstimator, started
-from pgcpe.estimators.contingency import MOST_CELLS, ContingencyTables
 from pgcpe.estimators.empirical_means import check_radius
+from pgcpe.estimators.forest import MOST_CELLS, Plays, count_plays, forest_of, intersect_intervals, plug_in, tree_of
 from pgcpe.estimators.schedule import Observations
 from pgcpe.graphs.explanation import explain
 from pgcpe.graphs.structure import State
@@ -29,9 +32,9 @@ __all__ = ["AdmissibleSequence"]
 class AdmissibleSequence(IntervalEstimator):
     """mu_O of the paper: the reward of an arm from plays of ``do()``, through its admissible sequence (Eq. 4).
 
-    There is one contingency table for each intervened set S, with an axis for every variable in causal order: Z_1,
-    X_1, Z_2, X_2, .... It holds the number of plays and the sum of rewards in each cell and, level by level, the
-    marginals of its prefixes. T, r, n and p of Eqs. (8)-(10) are entries of it, for all values s at once.
+    Every arm has a tree of cells (`pgcpe.estimators.forest`) with a level for each variable of Z_1, Z_2, ... in causal
+    order, into which a play goes as far as the treatments before the level agree. T and r of Eqs. (8)-(10) are the
+    counts and mean rewards of its leaves, n and p those of its inner nodes.
 
     Parameters
     ----------
@@ -82,8 +85,9 @@ class AdmissibleSequence(IntervalEstimator):
         """Forget everything and lay out the tables for the arms of a bandit."""
         check_radius(self.radius, self.alpha, "lr")
         self.bandit_ = bandit
-        self._tables = ContingencyTables(bandit)
-        self.served_ = np.array([t > 0 for t in self._tables.table_of])
+        self._forest, _ = forest_of(bandit)
+        self._counts = self._forest.counts()
+        self.served_ = np.diff(self._forest.treated_start) > 0
         self._observations = Observations(1 if self.refresh is None and self.radius == "paper" else self.refresh)
         self._counted = 0
         self._current: Intervals | None = None
@@ -94,7 +98,8 @@ class AdmissibleSequence(IntervalEstimator):
         """Count every play of ``do()``; plays of other actions are no passive observations."""
         if (due := self._observations.add(samples)) is not None:
             codes, rewards = due
-            self._tables.count(codes, rewards)
+            plays = Plays(codes, np.zeros(len(codes), dtype=np.intp), rewards)
+            count_plays(self._forest, self._counts, plays, np.diff(self._forest.level_start)[None])
             self._counted += len(codes)
             self._current = None
         return self
@@ -109,12 +114,30 @@ class AdmissibleSequence(IntervalEstimator):
         started(self)
         if self._current is None or level != self._level:
             self._level = probability("level", level)
-            if self.radius == "lr":
-                self._current = self._tables.likelihood_ratio(level)
-            else:
-                alpha = 8.0 if self.alpha is None else self.alpha
-                self._current = self._tables.paper(level * self.n_events_, self._counted, alpha)
+            self._current = self._work_out(level)
         return self._current
+
+    def _work_out(self, level: float) -> Intervals:
+        lower, upper = np.zeros(len(self.served_)), np.ones(len(self.served_))
+        if self.radius == "lr":
+            nothing = self._forest.counts()
+            intersect_intervals(self._forest, self._counts, nothing, self.served_, -math.log(level), lower, upper)
+            return Intervals(lower, upper)
+        value, smallest = self.plug_in()
+        seen = smallest > 0
+        radius = np.array([self._paper_radius(int(i), smallest[i], level) for i in np.flatnonzero(seen)])
+        lower[seen], upper[seen] = np.maximum(value[seen] - radius, 0.0), np.minimum(value[seen] + radius, 1.0)
+        return Intervals(lower, upper)
+
+    def _paper_radius(self, arm: int, smallest_cell: float, level: float) -> float:
+        """Return beta_O (Eq. 12) of an arm."""
+        treatments, levels, cells = (
+            int(start[arm + 1] - start[arm])
+            for start in (self._forest.treated_start, self._forest.level_start, self._forest.leaf_start)
+        )
+        union = paper_observational_union(treatments, levels - 1, cells, len(self.served_))
+        alpha = 8.0 if self.alpha is None else self.alpha
+        return float(union_radius(smallest_cell, union / (level * self.n_events_), self._counted, alpha))
 
     def plug_in(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return mu_O (Eq. 11) and T_a, the plays of ``do()`` in the arm's least seen cell, of every arm.
@@ -122,7 +145,8 @@ class AdmissibleSequence(IntervalEstimator):
         Both are 0 before all cells were seen, for ``do()``, and for an arm without a sequence.
         """
         started(self)
-        return self._tables.plug_in()
+        value, smallest = plug_in(self._forest, self._counts, self.served_)
+        return value, smallest
 
     def observed_shares(self) -> NDArray[np.float64]:
         """Return the estimate of q_a of every arm: the share of the plays of ``do()`` in the arm's least seen cell."""
@@ -133,7 +157,7 @@ class AdmissibleSequence(IntervalEstimator):
         started(self)
         value, variance = np.full(len(self.served_), 0.5), np.full(len(self.served_), math.inf)
         for i in np.flatnonzero(self.served_):
-            value[i], variance[i] = self._tables.smoothed(int(i))
+            value[i], variance[i] = smoothed_value(tree_of(self._forest, self._counts, i))
         return value, variance
 
     # --------------------------------------------------------------------------------------------------- stand-alone
@@ -167,8 +191,7 @@ class AdmissibleSequence(IntervalEstimator):
 
     def partial_fit(self, data: Any, actions: Action | Sequence[Action] | None = None) -> Self:
         """Take more data."""
-        if not hasattr(self, "graph_"):
-            raise RuntimeError("fit a graph first: partial_fit only adds data to it")
+        check_is_fitted(self, "graph_", msg="fit a graph first: partial_fit only adds data to it")
         passive = _passive(data, actions)
         self.data_ = pd.concat([self.data_, passive], ignore_index=True) if len(self.data_) else passive
         return self
@@ -193,11 +216,10 @@ class AdmissibleSequence(IntervalEstimator):
         ValueError
             If the effect has no admissible sequence; the message names the path in the way. If there is no passive
             observation.
-        RuntimeError
+        sklearn.exceptions.NotFittedError
             If nothing was fitted.
         """
-        if not hasattr(self, "graph_"):
-            raise RuntimeError("fit a graph and data first")
+        check_is_fitted(self, "graph_", msg="fit a graph and data first")
         bandit = CausalBandit(
             self.graph_, reward=outcome, arms=[action], reward_values=outcome_values, states=self.states_
         )
@@ -207,9 +229,9 @@ class AdmissibleSequence(IntervalEstimator):
             raise ValueError("there is no passive observation to estimate from")
         estimator = clone(self).set_params(refresh=1).start(bandit)
         estimator.update(bandit.encode(Action(), self.data_))
-        if estimator._tables.table_of[0] < 0:
+        if estimator._forest.node_start[-1] == 0:
             raise ValueError(f"the formula for {action} has more than {MOST_CELLS:,} cells")
-        value, variance = estimator._tables.smoothed(0)
+        value, variance = smoothed_value(tree_of(estimator._forest, estimator._counts, 0))
         return Estimate(value, math.sqrt(variance))
 
 

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
@@ -148,6 +149,6 @@ class PairwiseEstimator(Estimator):
 
 
 def started(estimator: Estimator) -> None:
-    """Raise unless the estimator was started on a bandit."""
+    """Raise unless the estimator was started on a bandit; `check_is_fitted` is for those that can be fitted alone."""
     if not hasattr(estimator, "bandit_"):
-        raise RuntimeError(f"{type(estimator).__name__} has no intervals before start(bandit)")
+        raise NotFittedError(f"{type(estimator).__name__} has no intervals before start(bandit)")

@@ -10,6 +10,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
@@ -288,7 +289,7 @@ class BGLM(IntervalEstimator):
         forced_rows = forced.rows(samples.actions)[samples.which]
         equations.count(samples.codes[:, columns], forced.table[:, columns][forced_rows])
         equations.fit()
-        self._is_fitted = True
+        self.graph_ = equations.graph
         return self
 
     @property
@@ -327,7 +328,7 @@ class BGLM(IntervalEstimator):
         ------
         ValueError
             If a name or a state is unknown, an action sets the outcome or the constant, or there were no data.
-        RuntimeError
+        sklearn.exceptions.NotFittedError
             If nothing was fitted.
         """
         equations = self._fitted()
@@ -385,7 +386,7 @@ class BGLM(IntervalEstimator):
 
     def _prepare(self, graph: nx.DiGraph, states: States) -> None:
         """Begin anew; a fit does not outlast a start in a policy, nor the other way round."""
-        for learned in ("_is_fitted", "bandit_"):
+        for learned in ("graph_", "bandit_"):
             self.__dict__.pop(learned, None)
         self._equations = NodeEquations(graph, states, link=self.link, method=self.method, constant=self.constant)
         check_draws(self.draws)
@@ -402,8 +403,7 @@ class BGLM(IntervalEstimator):
         return np.asarray(zero + (one - zero) * p)
 
     def _fitted(self) -> NodeEquations:
-        if not hasattr(self, "_is_fitted"):
-            raise RuntimeError("fit a graph and data first")
+        check_is_fitted(self, "graph_", msg="fit a graph and data first")
         return self._equations
 
 

@@ -9,15 +9,20 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence.tree_region import interval_since, smoothed_value
+from pgcpe.confidence.tree import Tree, Walk, smoothed, variance_of, walk_into
+from pgcpe.confidence.tree_region import interval_since
 from pgcpe.estimators.base import MIN_CELL_COUNT
-from pgcpe.estimators.contingency import MOST_CELLS
+from pgcpe.plays.samples import Samples
 
-__all__ = ["Factor", "Forest", "forest_of"]
+__all__ = ["MOST_CELLS", "Counts", "Factor", "Forest", "Plays", "forest_of"]
 
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Factor = tuple[str, frozenset[str]]
 """A variable and what it is conditioned on."""
+
+MOST_CELLS = 1_000_000
+"""An arm whose tree would have more leaves has none: no study fills them."""
 
 
 class Forest(NamedTuple):
@@ -25,12 +30,13 @@ class Forest(NamedTuple):
 
     The levels of arm i are ``level_start[i] : level_start[i + 1]``, one for each variable of its formula, the reward
     last; its treatments, in causal order, ``treated_start[i] : treated_start[i + 1]``. Its nodes begin at
-    ``node_start[i]``, level by level from the root, its leaves at ``leaf_start[i]``.
+    ``node_start[i]``, level by level from the root, its leaves at ``leaf_start[i]``. An arm without treatments has a
+    tree of one leaf, an arm without a sequence none.
 
     Attributes
     ----------
-    levels
-        For each level the column of its variable and the number of its states; -1 and 0 for the reward.
+    column, arity
+        For each level the column of its variable and the number of its states; -1 and 2 for the reward.
     before
         For each level how many of the arm's treatments come before it.
     treated
@@ -38,16 +44,60 @@ class Forest(NamedTuple):
     """
 
     level_start: Integers
-    levels: Integers
+    column: Integers
+    arity: Integers
     before: Integers
     treated_start: Integers
     treated: Integers
     node_start: Integers
     leaf_start: Integers
 
-    def counters(self) -> tuple[NDArray[np.float64], ...]:
-        """Return arrays of zeros for the rounds into the nodes, those of the leaves and the sums of their rewards."""
-        return tuple(np.zeros(size) for size in (self.node_start[-1], self.leaf_start[-1], self.leaf_start[-1]))
+    def counts(self) -> Counts:
+        """Return counts of zero."""
+        return Counts(*(np.zeros(size) for size in (self.node_start[-1], self.leaf_start[-1], self.leaf_start[-1])))
+
+    def walks(self) -> Walk:
+        """Return room for the walks through all trees."""
+        return Walk(*(np.zeros(self.node_start[-1]) for _ in Walk._fields))
+
+
+class Counts(NamedTuple):
+    """The rounds into the nodes of all trees, those of the leaves and the sums of their rewards."""
+
+    into: Floats
+    n: Floats
+    x: Floats
+
+    def copy(self) -> Counts:
+        """Return a copy, which later counting does not change."""
+        return Counts(*(c.copy() for c in self))
+
+    def without(self, other: Counts) -> Counts:
+        """Return what is left when other counts are taken away."""
+        return Counts(*(np.maximum(all_ - some, 0.0) for all_, some in zip(self, other, strict=True)))
+
+
+class Plays(NamedTuple):
+    """What the loops read of plays.
+
+    Attributes
+    ----------
+    codes
+        Array of shape (plays, variables).
+    which
+        The number of each play's action.
+    rewards
+        Array over the plays.
+    """
+
+    codes: NDArray[np.int32]
+    which: NDArray[np.intp]
+    rewards: Floats
+
+    @classmethod
+    def of(cls, samples: Samples) -> Plays:
+        """Return what samples hold."""
+        return cls(samples.codes, samples.which, samples.known_rewards)
 
 
 def forest_of(bandit: CausalBandit) -> tuple[Forest, list[list[Factor]]]:
@@ -55,27 +105,24 @@ def forest_of(bandit: CausalBandit) -> tuple[Forest, list[list[Factor]]]:
     column = {v: j for j, v in enumerate(bandit.coding.variables)}
     cards = {v: len(bandit.states[v]) for v in bandit.coding.variables}
     all_factors: list[list[Factor]] = []
-    level_start, levels, before = [0], [], []
+    level_start, levels = [0], []
     treated_start, treated = [0], []
     node_start, leaf_start = [0], [0]
     for action, sequence in zip(bandit.canonical, bandit.sequences, strict=True):
-        steps = sequence or []
-        adjusted = [v for _, z in steps for v in sorted(z)]
+        adjusted = [v for _, z in sequence or [] for v in sorted(z)]
         sizes = np.cumprod([1, *(cards[v] for v in adjusted)])
         factors: list[Factor] = []
-        if steps and int(sizes[-1]) <= MOST_CELLS:
+        if sequence is not None and int(sizes[-1]) <= MOST_CELLS:
             given: set[str] = set()
-            for k, (x, z) in enumerate(steps):
+            for k, (x, z) in enumerate(sequence):
                 for v in sorted(z):
                     factors.append((v, frozenset(given)))
                     given.add(v)
-                    levels.append((column[v], cards[v]))
-                    before.append(k)
+                    levels.append((column[v], cards[v], k))
                 given.add(x)
                 treated.append((column[x], bandit.states[x].index(action[x])))
             factors.append((bandit.reward, frozenset(given)))
-            levels.append((-1, 0))
-            before.append(len(steps))
+            levels.append((-1, 2, len(sequence)))
             node_start.append(node_start[-1] + int(sizes.sum()))
             leaf_start.append(leaf_start[-1] + int(sizes[-1]))
         else:
@@ -84,10 +131,12 @@ def forest_of(bandit: CausalBandit) -> tuple[Forest, list[list[Factor]]]:
         level_start.append(len(levels))
         treated_start.append(len(treated))
         all_factors.append(factors)
+    columns, arity, before = np.array(levels, dtype=np.int64).reshape(-1, 3).T.copy()
     return Forest(
         np.array(level_start, dtype=np.int64),
-        np.array(levels, dtype=np.int64).reshape(-1, 2),
-        np.array(before, dtype=np.int64),
+        columns,
+        arity,
+        before,
         np.array(treated_start, dtype=np.int64),
         np.array(treated, dtype=np.int64).reshape(-1, 2),
         np.array(node_start, dtype=np.int64),
@@ -96,263 +145,199 @@ def forest_of(bandit: CausalBandit) -> tuple[Forest, list[list[Factor]]]:
 
 
 @njit(cache=True)
-def count_plays(  # type: ignore[no-untyped-def]
-    codes,
-    which,
-    admitted,
-    rewards,
-    level_start,
-    levels,
-    before,
-    treated_start,
-    treated,
-    node_start,
-    leaf_start,
-    into,
-    n,
-    x,
-):
-    """Add rounds to the counts of every arm's tree, each as far as its action is admitted and its treatments agree."""
-    nodes = np.zeros(len(levels) + 1, dtype=np.int64)
-    for row in range(len(codes)):
-        for i in range(len(level_start) - 1):
-            depth = admitted[which[row], i]
-            passed = _passes_through(
-                codes, row, level_start[i], depth, levels, before, treated_start[i], treated, nodes
-            )
-            if passed > 0:
-                into[node_start[i]] += 1
-            for level in range(passed):
-                if levels[level_start[i] + level, 0] >= 0:
-                    into[node_start[i] + nodes[level + 1]] += 1
-                else:
-                    leaf = leaf_start[i + 1] - (node_start[i + 1] - node_start[i] - nodes[level])
-                    n[leaf] += 1
-                    x[leaf] += rewards[row]
+def tree_of(forest, counts, i):  # type: ignore[no-untyped-def]
+    """Return the tree of arm i, whose arrays are views."""
+    leaves = slice(forest.leaf_start[i], forest.leaf_start[i + 1])
+    return Tree(
+        forest.arity[forest.level_start[i] : forest.level_start[i + 1] - 1],
+        counts.into[forest.node_start[i] : forest.node_start[i + 1]],
+        counts.n[leaves],
+        counts.x[leaves],
+    )
 
 
 @njit(cache=True)
-def _passes_through(  # type: ignore[no-untyped-def]
-    codes, row, level_start, depth, levels, before, treated_start, treated, nodes
-):
+def walk_of(forest, walks, i):  # type: ignore[no-untyped-def]
+    """Return the walk through the tree of arm i, whose arrays are views."""
+    nodes = slice(forest.node_start[i], forest.node_start[i + 1])
+    return Walk(walks.plays[nodes], walks.reach[nodes], walks.below[nodes], walks.spread[nodes])
+
+
+@njit(cache=True)
+def count_plays(forest, counts, plays, admitted):  # type: ignore[no-untyped-def]
+    """Add rounds to the counts of every arm's tree, each as far as its action is admitted and its treatments agree.
+
+    ``admitted[action, arm]`` is how many levels rounds of an action are admitted to.
+    """
+    nodes = np.zeros(len(forest.column) + 1, dtype=np.int64)
+    for row in range(len(plays.codes)):
+        for i in range(len(forest.node_start) - 1):
+            passed = _passes_through(forest, i, plays.codes, row, admitted[plays.which[row], i], nodes)
+            first = forest.node_start[i]
+            if passed > 0:
+                counts.into[first] += 1
+            for level in range(passed):
+                if forest.column[forest.level_start[i] + level] >= 0:
+                    counts.into[first + nodes[level + 1]] += 1
+                else:
+                    leaf = forest.leaf_start[i + 1] - (forest.node_start[i + 1] - first) + nodes[level]
+                    counts.n[leaf] += 1
+                    counts.x[leaf] += plays.rewards[row]
+
+
+@njit(cache=True)
+def _passes_through(forest, i, codes, row, depth, nodes):  # type: ignore[no-untyped-def]
     """Set the nodes that a round comes to, one for each level from the root on, and return how many levels it passes.
 
     It passes a level if all treatments before it agree, and comes to the child of the state of the level's variable.
     """
-    checked, first, width, cell = 0, 0, 1, 0
+    checked, first, width, cell = forest.treated_start[i], 0, 1, 0
     for level in range(depth):
-        while checked < before[level_start + level]:
-            if codes[row, treated[treated_start + checked, 0]] != treated[treated_start + checked, 1]:
+        at = forest.level_start[i] + level
+        while checked < forest.treated_start[i] + forest.before[at]:
+            if codes[row, forest.treated[checked, 0]] != forest.treated[checked, 1]:
                 return level
             checked += 1
-        if levels[level_start + level, 0] >= 0:
-            states = levels[level_start + level, 1]
+        if forest.column[at] >= 0:
             first += width
-            width *= states
-            cell = cell * states + codes[row, levels[level_start + level, 0]]
+            width *= forest.arity[at]
+            cell = cell * forest.arity[at] + codes[row, forest.column[at]]
             nodes[level + 1] = first + cell
     return depth
 
 
 @njit(cache=True)
-def intersect_intervals(  # type: ignore[no-untyped-def]
-    level_start,
-    levels,
-    before,
-    treated_start,
-    treated,
-    node_start,
-    leaf_start,
-    into,
-    n,
-    x,
-    into_0,
-    n_0,
-    x_0,
-    nats,
-    lower,
-    upper,
-):
+def intersect_intervals(forest, counts, before, served, nats, lower, upper):  # type: ignore[no-untyped-def]
     """Intersect the intervals with those of the plays since a snapshot, in place. An empty result has lower > upper."""
-    for i in range(len(level_start) - 1):
-        if node_start[i] == node_start[i + 1]:
+    for i in range(len(served)):
+        if not served[i]:
             continue
-        nodes, leaves = slice(node_start[i], node_start[i + 1]), slice(leaf_start[i], leaf_start[i + 1])
-        arity = levels[level_start[i] : level_start[i + 1] - 1, 1].copy()
-        since = into[nodes] - into_0[nodes]
-        if since[0] > 0:
-            low, high = interval_since(
-                arity,
-                since,
-                n[leaves] - n_0[leaves],
-                x[leaves] - x_0[leaves],
-                into_0[nodes],
-                n_0[leaves],
-                x_0[leaves],
-                nats,
-            )
+        now, earlier = tree_of(forest, counts, i), tree_of(forest, before, i)
+        since = Tree(now.arity, now.into - earlier.into, now.n - earlier.n, now.x - earlier.x)
+        if since.into[0] > 0:
+            low, high = interval_since(since, earlier, nats)
             lower[i], upper[i] = max(lower[i], low), min(upper[i], high)
 
 
 @njit(cache=True)
-def smoothed_values(  # type: ignore[no-untyped-def]
-    level_start, levels, before, treated_start, treated, node_start, leaf_start, into, n, x
-):
+def walk_all(forest, counts, walks):  # type: ignore[no-untyped-def]
+    """Walk through every tree at its smoothed frequencies."""
+    for i in range(len(forest.node_start) - 1):
+        if forest.node_start[i] < forest.node_start[i + 1]:
+            tree = tree_of(forest, counts, i)
+            walk_into(tree, smoothed(tree), walk_of(forest, walks, i))
+
+
+@njit(cache=True)
+def smoothed_values(forest, walks):  # type: ignore[no-untyped-def]
     """Return of every arm with a tree the smoothed value, its variance, and what cells seldom seen may be off by."""
-    arms = len(level_start) - 1
+    arms = len(forest.node_start) - 1
     value, variance, off = np.full(arms, 0.5), np.full(arms, np.inf), np.zeros(arms)
     for i in range(arms):
-        if node_start[i] < node_start[i + 1]:
-            arity = levels[level_start[i] : level_start[i + 1] - 1, 1].copy()
-            nodes, leaves = slice(node_start[i], node_start[i + 1]), slice(leaf_start[i], leaf_start[i + 1])
-            value[i], variance[i] = smoothed_value(arity, into[nodes], n[leaves], x[leaves])
-            off[i] = _bias_bound(arity, into[nodes], n[leaves])
+        if forest.node_start[i] < forest.node_start[i + 1]:
+            found = walk_of(forest, walks, i)
+            value[i], variance[i] = found.below[0], variance_of(found)
+            off[i] = _bias_bound(forest.arity[forest.level_start[i] : forest.level_start[i + 1]], found)
     return value, variance, off
 
 
 @njit(cache=True)
-def _bias_bound(arity, into, n):  # type: ignore[no-untyped-def]
+def _bias_bound(arity, found):  # type: ignore[no-untyped-def]
     """Return how far a tree's value may be off: half of the share that smoothing has in cells of few plays."""
-    reach = np.ones(len(into))
-    node, width, child, off = 0, 1, 1, 0.0
-    for d in range(len(arity)):
-        m = arity[d]
-        for j in range(width):
-            total = 0.0
-            for c in range(child + j * m, child + (j + 1) * m):
-                total += into[c]
-            for c in range(child + j * m, child + (j + 1) * m):
-                reach[c] = reach[node + j] * (into[c] + 0.5) / (total + 0.5 * m)
-            if total < MIN_CELL_COUNT:
-                off += reach[node + j] * 0.25 * m / (total + 0.5 * m)
-        node, width = child, width * m
-        child = node + width
-    for j in range(width):
-        if n[j] < MIN_CELL_COUNT:
-            off += reach[node + j] * 0.5 / (n[j] + 1.0)
+    node, width, off = 0, 1, 0.0
+    for m in arity:
+        for _ in range(width):
+            if found.plays[node] < MIN_CELL_COUNT:
+                off += found.reach[node] * 0.25 * m / (found.plays[node] + 0.5 * m)
+            node += 1
+        width *= m
     return off
 
 
 @njit(cache=True)
-def influence(  # type: ignore[no-untyped-def]
-    codes,
-    which,
-    admitted,
-    rewards,
-    level_start,
-    levels,
-    before,
-    treated_start,
-    treated,
-    node_start,
-    leaf_start,
-    into,
-    n,
-    x,
-    reach,
-    below,
-    served,
-    out,
-):
+def influence(forest, walks, plays, admitted, served, out):  # type: ignore[no-untyped-def]
     """Add to ``out[row, arm]`` what each round moved the estimate of each arm served: its influence.
 
     That is the sum, over the nodes it passed, of w (value after - value before) / sqrt((n + m/2) max(n, 1/2)): squared
-    and summed over all rounds and the half rounds of the smoothing it is the variance of `smoothed_value`.
+    and summed over all rounds and the half rounds of the smoothing it is the variance of the smoothed value.
     """
-    nodes = np.zeros(len(levels) + 1, dtype=np.int64)
-    for i in range(len(level_start) - 1):
-        if not served[i] or node_start[i] == node_start[i + 1]:
+    nodes = np.zeros(len(forest.column) + 1, dtype=np.int64)
+    for i in range(len(served)):
+        if not served[i]:
             continue
-        total = np.zeros(node_start[i + 1] - node_start[i])  # rounds admitted at the node
-        node, width, child = 0, 1, 1
-        for level in range(level_start[i], level_start[i + 1] - 1):
-            for j in range(width):
-                for c in range(levels[level, 1]):
-                    total[node + j] += into[node_start[i] + child + j * levels[level, 1] + c]
-            node, width = child, width * levels[level, 1]
-            child = node + width
-        for j in range(width):
-            total[node + j] = n[leaf_start[i] + j]
-        for row in range(len(codes)):
-            depth = admitted[which[row], i]
-            passed = _passes_through(
-                codes, row, level_start[i], depth, levels, before, treated_start[i], treated, nodes
-            )
+        found = walk_of(forest, walks, i)
+        for row in range(len(plays.codes)):
+            passed = _passes_through(forest, i, plays.codes, row, admitted[plays.which[row], i], nodes)
             for level in range(passed):
-                at = nodes[level]
-                if levels[level_start[i] + level, 0] < 0:
-                    after, half = rewards[row], 1.0
-                else:
-                    after, half = below[node_start[i] + nodes[level + 1]], 0.5 * levels[level_start[i] + level, 1]
-                weight = reach[node_start[i] + at] / np.sqrt((total[at] + half) * max(total[at], 0.5))
-                out[row, i] += weight * (after - below[node_start[i] + at])
+                at, of = nodes[level], forest.level_start[i] + level
+                after = plays.rewards[row] if forest.column[of] < 0 else found.below[nodes[level + 1]]
+                n = found.plays[at]
+                weight = found.reach[at] / np.sqrt((n + 0.5 * forest.arity[of]) * max(n, 0.5))
+                out[row, i] += weight * (after - found.below[at])
 
 
 @njit(cache=True)
-def passes(  # type: ignore[no-untyped-def]
-    level_start, levels, before, treated_start, treated, node_start, leaf_start, into, n, x, reach, below, falls
-):
-    """Set reach and the values below of all nodes, and for each level how far one more round through it cuts variance.
+def variance_falls(forest, walks):  # type: ignore[no-untyped-def]
+    """Return for each level of every arm how far one more round through it cuts the variance.
 
-    ``falls[level]`` is the sum over its nodes of w times ``w^2 spread / max(n, 1/2)^2``: the probability of the node,
-    given that the treatments before it agree, times what a round there takes off the variance.
+    That is the sum over its nodes of w times ``w^2 spread / max(n, 1/2)^2``: the probability of the node, given that
+    the treatments before it agree, times what a round there takes off the variance.
     """
-    for i in range(len(level_start) - 1):
-        start, leaf = node_start[i], leaf_start[i]
-        if start == node_start[i + 1]:
-            continue
-        node, width, child = start, 1, start + 1
-        reach[start] = 1.0
-        last = level_start[i + 1] - 1
-        for level in range(level_start[i], last):
-            m = levels[level, 1]
-            for j in range(width):
-                total = 0.0
-                for c in range(child + j * m, child + (j + 1) * m):
-                    total += into[c]
-                for c in range(child + j * m, child + (j + 1) * m):
-                    reach[c] = reach[node + j] * (into[c] + 0.5) / (total + 0.5 * m)
-            node, width = child, width * m
-            child = node + width
-        falls[last] = 0.0
-        for j in range(width):
-            q = below[node + j] = (x[leaf + j] + 0.5) / (n[leaf + j] + 1.0)
-            falls[last] += reach[node + j] ** 3 * q * (1.0 - q) / max(n[leaf + j], 0.5) ** 2
-        for level in range(last - 1, level_start[i] - 1, -1):
-            m = levels[level, 1]
-            child, width = node, width // m
-            node = child - width
-            falls[level] = 0.0
-            for j in range(width):
-                total = mean = square = 0.0
-                for c in range(child + j * m, child + (j + 1) * m):
-                    total += into[c]
-                    p = reach[c] / reach[node + j]
-                    mean += p * below[c]
-                    square += p * below[c] ** 2
-                below[node + j] = mean
-                falls[level] += reach[node + j] ** 3 * (square - mean * mean) / max(total, 0.5) ** 2
+    falls = np.zeros(len(forest.column))
+    for i in range(len(forest.node_start) - 1):
+        node, width = forest.node_start[i], 1
+        for level in range(forest.level_start[i], forest.level_start[i + 1]):
+            for _ in range(width):
+                falls[level] += walks.reach[node] ** 3 * walks.spread[node] / max(walks.plays[node], 0.5) ** 2
+                node += 1
+            width *= forest.arity[level]
+    return falls
 
 
 @njit(cache=True)
-def progress(  # type: ignore[no-untyped-def]
-    forced, admitted, shares, level_start, levels, before, treated_start, treated, falls, weights, served, out
-):
+def progress(forest, falls, settings, shares, weights, out):  # type: ignore[no-untyped-def]
     """Add to ``out`` what one play of each action takes off the variances of the arms, each times its weight.
 
-    A treatment that the action leaves free agrees with probability ``shares[column, state]``.
+    ``settings`` are the codes that each action forces, -1 where it leaves a variable free, and how many levels of each
+    arm it is admitted to. A treatment that the action leaves free agrees with probability ``shares[column, state]``.
     """
+    forced, admitted = settings
     for b in range(len(forced)):
-        for i in range(len(level_start) - 1):
-            if weights[i] == 0.0 or not served[i]:
+        for i in range(len(weights)):
+            if weights[i] == 0.0:
                 continue
-            agree, checked = 1.0, treated_start[i]
-            for level in range(level_start[i], level_start[i] + admitted[b, i]):
-                while checked < treated_start[i] + before[level]:
-                    column, state = treated[checked]
+            agree, checked = 1.0, forest.treated_start[i]
+            for level in range(forest.level_start[i], forest.level_start[i] + admitted[b, i]):
+                while checked < forest.treated_start[i] + forest.before[level]:
+                    column, state = forest.treated[checked]
                     if forced[b, column] < 0:
                         agree *= shares[column, state]
                     elif forced[b, column] != state:
                         agree = 0.0
                     checked += 1
                 out[b] += weights[i] * agree * falls[level]
+
+
+@njit(cache=True)
+def plug_in(forest, counts, served):  # type: ignore[no-untyped-def]
+    """Return mu_O (Eq. 11) of every arm served and T_a, the plays of its least seen leaf; 0 and 0 before all were."""
+    value, smallest = np.zeros(len(served)), np.zeros(len(served))
+    for i in range(len(served)):
+        if not served[i]:
+            continue
+        arity, into, n, x = tree_of(forest, counts, i)
+        if n.min() == 0:
+            continue
+        v = np.minimum(x, n) / n  # r of Eq. (8)
+        filled, width = len(into), len(n)
+        for d in range(len(arity) - 1, -1, -1):
+            filled -= width
+            width //= arity[d]
+            for j in range(width):
+                total = mean = 0.0
+                for c in range(j * arity[d], (j + 1) * arity[d]):
+                    total += into[filled + c]
+                    mean += into[filled + c] * v[c]  # p of Eq. (10) is into / total
+                v[j] = mean / total
+        value[i], smallest[i] = v[0], n.min()
+    return value, smallest

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pgcpe.graphs.identification import drop_exogenous_noise
-from pgcpe.graphs.structure import State, States, latents_of, pgmpy_part, structure_of
+from pgcpe.graphs.structure import State, States, causal_order, latents_of, pgmpy_part, structure_of
 from pgcpe.models.contraction import WIDEST_TABLE
 from pgcpe.models.glm import METHODS, WeightedRows, coefficient_variance, fit_rows, independent_columns
 from pgcpe.models.links import link_named
@@ -81,9 +81,7 @@ class NodeEquations:
             raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, but got {method!r}")
         self.graph, self.states, self._method, self.constant = graph, {v: states[v] for v in graph}, method, constant
         self.one = {v: state_of_one(states[v]) for v in graph}
-        order = list(graph.nodes)
-        causal = nx.lexicographical_topological_sort(graph, key=order.index)
-        nodes = tuple(v for v in causal if v != constant)
+        nodes = tuple(v for v in causal_order(graph) if v != constant)
         position = {v: i for i, v in enumerate(nodes)}
         self.regressions = Regressions(
             nodes,

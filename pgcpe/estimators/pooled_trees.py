@@ -13,16 +13,19 @@ from numpy.typing import NDArray
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.sequences import asymptotic_threshold, kt_interval
+from pgcpe.confidence.tree import Walk
 from pgcpe.estimators.base import Estimated, IntervalEstimator, PairwiseEstimator, Rejected, started
 from pgcpe.estimators.empirical_means import add_plays
 from pgcpe.estimators.forest import (
+    Plays,
     count_plays,
     forest_of,
     influence,
     intersect_intervals,
-    passes,
     progress,
     smoothed_values,
+    variance_falls,
+    walk_all,
 )
 from pgcpe.estimators.schedule import FIRST_SNAPSHOT, GROWTH, MAX_SNAPSHOTS, checked_refresh, last_due, snapshot_share
 from pgcpe.plays.actions import Action
@@ -73,21 +76,21 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         """Forget everything and lay out the trees for the arms of a bandit."""
         self.bandit_ = bandit
         self._forest, self._factors = forest_of(bandit)
-        self.served_ = np.diff(self._forest.node_start) > 0
-        self._counts, self._own = self._forest.counters(), self._forest.counters()
+        self.served_ = np.diff(self._forest.treated_start) > 0
+        self._counts, self._own = self._forest.counts(), self._forest.counts()
         self._direct = np.zeros((2, len(bandit.arms)))  # own plays and the sums of their rewards
-        self._snapshots = [(0, self._forest.counters())]
+        self._snapshots = [(0, self._forest.counts())]
         self._next_snapshot, self._plays = FIRST_SNAPSHOT, 0
         self._depth_of: dict[frozenset[str], NDArray[np.int64]] = {}
         self._refresh = checked_refresh(self.refresh)
-        self._due = self._forest.counters(), self._snapshots
+        self._due = self._forest.counts(), self._snapshots
         self._rounds = SamplesBuffer(bandit.coding)
         self._passive = np.zeros((len(bandit.coding.variables), max(map(len, bandit.coding.states))))
         self._settings = bandit.forced_codes(bandit.playable), self._admitted(bandit.playable)
         self._current: Intervals | None = None
         self._level = math.nan
         self._now: _Standing | None = None
-        self._passed: tuple[Floats, Floats, Floats] | None = None
+        self._walked: Walk | None = None
         return self
 
     def update(self, samples: Samples) -> Self:
@@ -98,22 +101,22 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
             until = min(at for at in (end, due, self._next_snapshot) if at > self._plays)
             self._count(samples.rows(slice(self._plays - start, until - start)))
             if until == due:
-                self._due, self._current = (tuple(c.copy() for c in self._counts), self._snapshots), None
+                self._due, self._current = (self._counts.copy(), self._snapshots), None
             if until == self._next_snapshot:
-                fresh = self._snapshots[-1][0] + 1, tuple(c.copy() for c in self._counts)
+                fresh = self._snapshots[-1][0] + 1, self._counts.copy()
                 self._snapshots = [self._snapshots[0], *self._snapshots[1:][1 - MAX_SNAPSHOTS :], fresh]
                 self._next_snapshot *= GROWTH
         self._rounds.append(samples)
-        self._now = self._passed = None
+        self._now = self._walked = None
         return self
 
     def _count(self, samples: Samples) -> None:
-        admitted, rewards = self._admitted(samples.actions), samples.known_rewards
+        admitted, plays = self._admitted(samples.actions), Plays.of(samples)
         arm = np.array([self.bandit_.index(action) for action in samples.actions], dtype=np.int64)
-        count_plays(samples.codes, samples.which, admitted, rewards, *self._forest, *self._counts)
+        count_plays(self._forest, self._counts, plays, admitted)
         own = np.where(arm[:, None] == np.arange(len(self.served_)), admitted, 0)
-        count_plays(samples.codes, samples.which, own, rewards, *self._forest, *self._own)
-        add_plays(arm, samples.which, rewards, *self._direct)
+        count_plays(self._forest, self._own, plays, own)
+        add_plays(arm, samples.which, plays.rewards, *self._direct)
         passive = samples.codes[np.array([not a for a in samples.actions], dtype=np.bool_)[samples.which]]
         for j, codes in enumerate(passive.T):
             self._passive[j] += np.bincount(codes, minlength=self._passive.shape[1])
@@ -149,7 +152,7 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
             counts, snapshots = self._due
             for j, before in snapshots:
                 nats = -math.log(level * snapshot_share(j))
-                intersect_intervals(*self._forest, *counts, *before, nats, lower, upper)
+                intersect_intervals(self._forest, counts, before, self.served_, nats, lower, upper)
             self._current = Intervals(lower, upper)
         return self._current
 
@@ -183,7 +186,8 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         out = np.zeros(len(bandit.playable))
         cards = np.array([len(states) for states in bandit.coding.states])
         shares = (self._passive + 0.5) / (self._passive.sum(axis=1) + 0.5 * cards)[:, None]
-        progress(*self._settings, shares, *self._forest[:5], self._passes()[2], of_arm, standing.tree, out)
+        falls = variance_falls(self._forest, self._walks())
+        progress(self._forest, falls, self._settings, shares, np.where(standing.tree, of_arm, 0.0), out)
         n, x = self._direct
         mean = (x + 0.5) / (n + 1.0)
         for b, action in enumerate(bandit.playable):
@@ -193,12 +197,13 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
 
     def without_own_plays(self) -> Floats:
         """Return what the trees say without the arms' own plays; 1/2 without a tree."""
-        return self._without_own()[0]
+        return np.where(self.served_, self._without_own()[0], 0.5)
 
     def _without_own(self) -> tuple[Floats, Floats]:
         """Return the trees' estimates and variances without the arms' own plays."""
-        others = tuple(np.maximum(c - own, 0.0) for c, own in zip(self._counts, self._own, strict=True))
-        value, variance, off = smoothed_values(*self._forest, *others)
+        walks = self._forest.walks()
+        walk_all(self._forest, self._counts.without(self._own), walks)
+        value, variance, off = smoothed_values(self._forest, walks)
         return value, variance + off**2
 
     def contradictions(self, level: float) -> NDArray[np.bool_]:
@@ -223,36 +228,32 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
             n, x = self._direct
             value = (x + 0.5) / (n + 1.0)
             variance = value * (1.0 - value) / np.maximum(n, 0.5)
-            by_tree, its_variance, its_off = smoothed_values(*self._forest, *self._counts)
+            by_tree, its_variance, its_off = smoothed_values(self._forest, self._walks())
             tree = by_graph & (its_variance < variance)
             value[tree], variance[tree] = by_tree[tree], its_variance[tree]
             self._now = _Standing(value, variance, np.where(tree, its_off, 0.0), tree, by_graph.copy())
         return self._now
 
-    def _passes(self) -> tuple[Floats, Floats, Floats]:
-        """Return the probability of every node, the value below it, and for every level what one more round cuts."""
-        if self._passed is None:
-            nodes = int(self._forest.node_start[-1])
-            self._passed = np.zeros(nodes), np.zeros(nodes), np.zeros(len(self._forest.levels))
-            passes(*self._forest, *self._counts, *self._passed)
-        return self._passed
+    def _walks(self) -> Walk:
+        """Return the walks through all trees, made once for what was told."""
+        if self._walked is None:
+            self._walked = self._forest.walks()
+            walk_all(self._forest, self._counts, self._walked)
+        return self._walked
 
     def _influence(self, standing: _Standing) -> Floats:
         """Return what each round moved the estimate of each arm, an array of shape (rounds, arms)."""
         if standing.influence is None:
             n, _ = self._direct
             rounds = self._rounds.samples()
-            rewards = rounds.known_rewards
+            plays = Plays.of(rounds)
             moved = np.zeros((len(rounds), len(n)))
-            reach, below, _ = self._passes()
-            influence(
-                rounds.codes, rounds.which, self._admitted(rounds.actions), rewards, *self._forest, *self._counts,
-                reach, below, standing.tree, moved,
-            )  # fmt: skip
+            admitted = self._admitted(rounds.actions)
+            influence(self._forest, self._walks(), plays, admitted, standing.tree, moved)
             arm = np.array([self.bandit_.index(a) for a in rounds.actions], dtype=np.int64)[rounds.which]
             own = np.flatnonzero((arm >= 0) & ~standing.tree[arm])
             i = arm[own]
-            moved[own, i] = (rewards[own] - standing.value[i]) / np.sqrt((n[i] + 1.0) * n[i])
+            moved[own, i] = (plays.rewards[own] - standing.value[i]) / np.sqrt((n[i] + 1.0) * n[i])
             standing.influence = moved
         return standing.influence
 

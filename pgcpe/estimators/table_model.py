@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.base import MIN_CELL_COUNT, Estimated, PairwiseEstimator, Rejected, started
-from pgcpe.estimators.contingency import MOST_CELLS
+from pgcpe.estimators.forest import MOST_CELLS
 from pgcpe.estimators.shrinkage import FEWEST_PARENTS, additive_design, drawn_shares
 from pgcpe.graphs.identification import drop_exogenous_noise
-from pgcpe.graphs.structure import latents_of
+from pgcpe.graphs.structure import causal_order, latents_of
 from pgcpe.models.contraction import Contraction
 from pgcpe.models.derivatives import Derivatives, Layout
 from pgcpe.plays.samples import ForcedCodes, Samples
@@ -213,8 +213,7 @@ class TableCounts:
     """
 
     def __init__(self, graph: nx.DiGraph, bandit: CausalBandit) -> None:
-        order = list(graph.nodes)
-        self.nodes = tuple(nx.lexicographical_topological_sort(graph, key=order.index))
+        self.nodes = causal_order(graph)
         position = {v: i for i, v in enumerate(self.nodes)}
         self.cards = tuple(len(bandit.states[v]) for v in self.nodes)
         self.parents = tuple(tuple(position[p] for p in graph.predecessors(v)) for v in self.nodes)

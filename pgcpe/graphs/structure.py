@@ -12,7 +12,17 @@ import networkx as nx
 import numpy as np
 from pgmpy.base import DAG
 
-__all__ = ["State", "States", "did_you_mean", "find_state", "latents_of", "shortened", "states_of", "structure_of"]
+__all__ = [
+    "State",
+    "States",
+    "causal_order",
+    "did_you_mean",
+    "find_state",
+    "latents_of",
+    "shortened",
+    "states_of",
+    "structure_of",
+]
 
 State = Any
 """A state of a variable: whatever hashable value the network names it by (a string when it comes from BIF)."""
@@ -124,6 +134,11 @@ def structure_of(graph: nx.DiGraph) -> DAG:
     nx.DiGraph.add_edges_from(copy, graph.edges)
     copy.latents = set(latents_of(graph))
     return copy
+
+
+def causal_order(graph: nx.DiGraph) -> tuple[str, ...]:
+    """Return the variables, causes before effects, else in the order in which the graph lists them."""
+    return tuple(nx.lexicographical_topological_sort(graph, key=list(graph.nodes).index))
 
 
 def pgmpy_part(name: str) -> Any:

@@ -9,7 +9,9 @@ from scipy.special import gammaln, rel_entr, xlogy
 from threadpoolctl import threadpool_limits
 
 from pgcpe.confidence.sequences import kt_interval
-from pgcpe.confidence.tree_region import interval_since, likelihood_ratio_interval, smoothed_value
+from pgcpe.confidence.tree import Tree as Counts
+from pgcpe.confidence.tree import smoothed_value
+from pgcpe.confidence.tree_region import interval_since, likelihood_ratio_interval
 
 # ---------------------------------------------------------------------- the region once more, in another notation
 
@@ -25,7 +27,7 @@ class Tree:
         if self.before is None:
             return likelihood_ratio_interval(self.splits, self.plays, self.rewards, alpha)
         arity = np.array([level.shape[1] for level in self.splits], dtype=np.int64)
-        return interval_since(arity, *self.flat(), *self.before.flat(), math.log(1 / alpha))
+        return interval_since(Counts(arity, *self.flat()), Counts(arity, *self.before.flat()), math.log(1 / alpha))
 
     def flat(self):
         root = self.splits[0].sum() if self.splits else self.plays[0]
@@ -224,7 +226,7 @@ def test_contains_the_estimate_and_shrinks_with_data():
         lower, upper = tree.interval(0.1)
         arity = np.array([level.shape[1] for level in tree.splits], dtype=np.int64)
         into = np.concatenate([[0.0], *(level.ravel() for level in tree.splits)])
-        value, variance = smoothed_value(arity, into, tree.plays, tree.rewards)
+        value, variance = smoothed_value(Counts(arity, into, tree.plays, tree.rewards))
         assert 0 <= lower <= upper <= 1
         assert lower - 0.05 <= value <= upper + 0.05  # smoothing moves the estimate a little when there is little data
         assert variance > 0
@@ -257,7 +259,7 @@ def test_smoothed_value_by_hand():
     p, q = (counts + 0.5) / (15 + 1.5), (x + 0.5) / (n + 1)
     mean = p @ q
     variance = (p @ q**2 - mean**2) / 15 + (p**2 * q * (1 - q) / np.maximum(n, 0.5)).sum()
-    found = smoothed_value(np.array([3]), np.concatenate([[15.0], counts]), n, x)
+    found = smoothed_value(Counts(np.array([3]), np.concatenate([[15.0], counts]), n, x))
     assert found == pytest.approx((mean, variance), abs=1e-12)
 
 
@@ -334,7 +336,7 @@ def test_smoothed_value_is_that_of_the_recursion():
             at += len(counts)
         arity = np.array([level.shape[1] for level in tree.splits], dtype=np.int64)
         into = np.concatenate([[0.0], *(level.ravel() for level in tree.splits)])
-        found = smoothed_value(arity, into, tree.plays, tree.rewards)
+        found = smoothed_value(Counts(arity, into, tree.plays, tree.rewards))
         assert found == pytest.approx((mean, variance), rel=1e-9)
 
 

@@ -11,6 +11,7 @@ import pytest
 from helpers import dag
 from pgmpy.inference import VariableElimination
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from pgcpe import (
     BGLM,
@@ -273,12 +274,12 @@ def test_a_fit_and_a_start_do_not_mix():
     frame = mixed(truth("logit"), 100).to_frame()
     model = BGLM().fit(GRAPH, frame)
     model.start(question().recording(list("ABCDE")))
-    with pytest.raises(RuntimeError, match="fit a graph and data first"):
+    with pytest.raises(NotFittedError, match="fit a graph and data first"):
         model.expected_reward(do(), "Y")
     model.fit(GRAPH, frame)
-    with pytest.raises(RuntimeError, match="has no intervals before start"):
+    with pytest.raises(NotFittedError, match="has no intervals before start"):
         model.intervals(0.1)
-    with pytest.raises(RuntimeError, match="has no intervals before start"):
+    with pytest.raises(NotFittedError, match="has no intervals before start"):
         model.update(mixed(truth("logit"), 1))
     before = model.coef_
     model.set_params(link="probit", constant="A")  # of the next fit
@@ -287,9 +288,9 @@ def test_a_fit_and_a_start_do_not_mix():
 
 def test_errors_stand_alone():
     frame = mixed(truth("logit"), 50).to_frame()
-    with pytest.raises(RuntimeError, match="fit a graph and data first"):
+    with pytest.raises(NotFittedError, match="fit a graph and data first"):
         BGLM().expected_reward(do(), "Y")
-    with pytest.raises(RuntimeError, match="fit a graph and data first"):
+    with pytest.raises(NotFittedError, match="fit a graph and data first"):
         BGLM().partial_fit(frame)
     with pytest.raises(ValueError, match="link must be one of"):
         BGLM("log").fit(GRAPH, frame)
@@ -491,7 +492,7 @@ def test_errors_in_a_policy():
     ):
         with pytest.raises(ValueError, match=message):
             CCPE(question(), estimator=BGLM(**options))
-    with pytest.raises(RuntimeError, match="has no intervals before start"):
+    with pytest.raises(NotFittedError, match="has no intervals before start"):
         BGLM().intervals(0.1)
     for odd in (BGLM, "bglm", 5):
         with pytest.raises(TypeError, match="estimator must be an Estimator"):

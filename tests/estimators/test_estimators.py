@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from pgmpy.base import DAG
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from pgcpe import (
     AdmissibleSequence,
@@ -160,13 +161,17 @@ def test_a_log_is_the_sum_of_its_rows(visits):
     """A million rows go through the same loop as one."""
     told = draws(visits, 1_000_000)
     estimator = AdmissibleSequence(refresh=1).start(visits).update(told)
-    table_of, _, _, axis, _, _, node, leaf, counts, rewards = estimator._tables.arrays
-    frame_rewards = (told.to_frame().recovered == "yes").sum()
-    for t in range(len(axis) - 1):
-        cells = counts[node[t] : node[t + 1]][-(leaf[t + 1] - leaf[t]) :]
-        assert counts[node[t]] == cells.sum() == 1_000_000
-        assert rewards[leaf[t] : leaf[t + 1]].sum() == frame_rewards
-    assert max(table_of) == len(axis) - 2
+    forest, counts = estimator._forest, estimator._counts
+    frame = told.to_frame()
+    for i, action in enumerate(visits.canonical):
+        agree = np.all([np.ones(len(frame)), *(frame[v] == state for v, state in action.items())], axis=0)
+        leaves = slice(forest.leaf_start[i], forest.leaf_start[i + 1])
+        if leaves.start == leaves.stop:  # no sequence
+            assert visits.sequences[i] is None
+            continue
+        assert counts.into[forest.node_start[i]] == 1_000_000
+        assert counts.n[leaves].sum() == agree.sum()
+        assert counts.x[leaves].sum() == (frame.recovered[agree] == "yes").sum()
 
 
 def test_rewards_between_zero_and_one_count_in_full():
@@ -241,9 +246,9 @@ def test_errors(visits):
         AdmissibleSequence("paper", alpha=-1).start(visits)
     with pytest.raises(ValueError, match="refresh must be an integer of at least 1"):
         AdmissibleSequence(refresh=0).start(visits)
-    with pytest.raises(RuntimeError, match="fit a graph"):
+    with pytest.raises(NotFittedError, match="fit a graph"):
         AdmissibleSequence().expected_reward(do(), "Y")
-    with pytest.raises(RuntimeError, match="fit a graph first"):
+    with pytest.raises(NotFittedError, match="fit a graph first"):
         AdmissibleSequence().partial_fit(pd.DataFrame())
     data = SimulatedEnvironment(VISITS, seed=4).sample(do(), 30).to_frame()
     fitted = AdmissibleSequence().fit(VISITS, data)
@@ -262,7 +267,7 @@ def test_errors(visits):
             do(), "recovered", {"no": 0, "yes": 1}
         )
     for estimator in (AdmissibleSequence(), EmpiricalMeans()):
-        with pytest.raises(RuntimeError, match="before start"):
+        with pytest.raises(NotFittedError, match="before start"):
             estimator.intervals(0.05)
 
 

@@ -8,6 +8,7 @@ import pytest
 from helpers import dag
 from scipy.optimize import brentq, minimize
 from scipy.special import betaln, expit
+from sklearn.exceptions import NotFittedError
 
 from pgcpe import BGLM, CausalBandit, SimulatedEnvironment, do, expected_rewards
 from pgcpe.confidence.sequences import kt_regret
@@ -433,5 +434,5 @@ def test_what_it_cannot_model_is_refused():
     with pytest.raises(ValueError, match="X has"):
         PooledBGLM(BGLM()).required(chain(states={"X": [0, 1, 2]}))
     for ask in (lambda m: m.estimates(), lambda m: m.differences(0), lambda m: m.certifies(0, 0.0, 0.1)):
-        with pytest.raises(RuntimeError, match="start"):
+        with pytest.raises(NotFittedError, match="start"):
             ask(PooledBGLM(BGLM()))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from helpers import dag, random_dag
+from sklearn.exceptions import NotFittedError
 
 from pgcpe import CausalBandit, SimulatedEnvironment, TableModel, do, expected_rewards, interventions, load_network
 
@@ -99,7 +100,7 @@ def test_wide_tables_and_bad_options_are_refused():
         TableModel().required(bandit)
     with pytest.raises(ValueError, match="pseudo_count must be"):
         TableModel(pseudo_count=-1).start(question())
-    with pytest.raises(RuntimeError, match="start"):
+    with pytest.raises(NotFittedError, match="start"):
         TableModel().means()
 
 

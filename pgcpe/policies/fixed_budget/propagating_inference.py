@@ -13,6 +13,7 @@ from pgcpe.estimators.base import Estimator, Rejected
 from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.estimators.table_model import TableModel
 from pgcpe.models.contraction import Contraction
+from pgcpe.models.search import mirror_ascent
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
 from pgcpe.policies.rules.base import PolicyState, Seed
@@ -165,15 +166,11 @@ def minimax_shares(likely: Floats, steps: int = 400) -> Floats:
         P, array of shape (arms, cells).
     """
     seen = likely[:, likely.max(axis=0) > 0]
-    eta = np.full(len(seen), 1.0 / len(seen))
-    best, value = eta, np.inf
-    for step in range(steps):
+
+    def objective(eta: Floats) -> tuple[float, Floats]:
+        """Return minus the largest sum, and minus its gradient."""
         each = seen**2 @ (1.0 / (eta @ seen))
         worst = int(each.argmax())
-        if each[worst] < value:
-            best, value = eta, each[worst]
-        gain = seen @ (seen[worst] ** 2 / (eta @ seen) ** 2)  # minus the gradient
-        eta = eta * np.exp(gain / gain.max() * 2.0 / np.sqrt(step + 1.0))
-        eta = np.maximum(eta / eta.sum(), 1e-9)
-        eta /= eta.sum()
-    return np.asarray(best)
+        return -float(each[worst]), seen @ (seen[worst] ** 2 / (eta @ seen) ** 2)
+
+    return mirror_ascent(objective, len(seen), steps, rate=2.0, least=1e-9)[0]
