@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -20,12 +21,35 @@ from tqdm.auto import tqdm
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.environment.protocol import Environment
-from pgcpe.experiments.rows import append_rows, checked_file, frame_of, kept_rows
-from pgcpe.policies import Policy
+from pgcpe.experiments.rows import append_rows, checked_file, frame_of, kept_rows, mend
+from pgcpe.plays.actions import Action
 
-__all__ = ["MakeInstance", "MakePolicy", "repeat"]
+__all__ = ["AsksAndLearns", "MakeInstance", "MakePolicy", "repeat"]
 
-MakePolicy = Callable[..., Policy]
+
+class AsksAndLearns(Protocol):
+    """What `repeat` needs of a policy; `Policy` has it, and any other class may.
+
+    Where there are ``radius``, ``epsilon``, ``delta``, ``cost``, ``certificate``, ``conflicts`` as `Policy` has them,
+    the rows show them, and ``n_plays`` at the start is what a policy was told before.
+    """
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it asks for no more."""
+
+    @property
+    def recommendation(self) -> Action:
+        """The arm it would return now; defined at any time."""
+
+    def ask(self) -> Sequence[Action]:
+        """Return the actions to perform next; none ends the run."""
+
+    def tell(self, actions: Sequence[Action], samples: Any) -> Any:
+        """Learn from these actions, and from what the environment returned for them."""
+
+
+MakePolicy = Callable[..., AsksAndLearns]
 MakeInstance = Callable[[int], tuple[CausalBandit, Environment]]
 
 
@@ -49,9 +73,10 @@ def repeat(
     ----------
     policies
         Name to ``callable(bandit, seed=)``, which makes a policy: a policy's class, or `functools.partial` of it with
-        its parameters, which the rows then show. The seed is a `numpy.random.Generator` made from that of the run. A
-        callable that has a parameter ``budget`` still open is given the budget as well, and makes a new policy for
-        each: those of a fixed budget.
+        its parameters, which the rows then show. Any object with ``ask()``, ``tell(actions, samples)``, ``stopped``
+        and ``recommendation`` is a policy here (see `AsksAndLearns`). The seed is a `numpy.random.Generator` made from
+        that of the run. A callable that has a parameter ``budget`` still open is given the budget as well, and makes a
+        new policy for each: those of a fixed budget.
     instance
         ``callable(seed)`` that returns a bandit and an environment. Where the environment has a method
         ``expected_rewards(bandit)``, as `SimulatedEnvironment` has, the rows say what the recommendation is worth.
@@ -63,7 +88,8 @@ def repeat(
         What the rows are to call this experiment.
     file
         A CSV file. The rows of each seed are appended to it as they come; the seeds and policies that are in it
-        already, under the same name of the experiment, are not run again.
+        already, under the same name of the experiment, are not run again. Several processes may write to one file:
+        they take turns by a lock on ``<file>.lock``.
     n_jobs
         How many seeds to run at once, by joblib. None: one, or what a context of joblib says: inside
         ``joblib.parallel_config("dask")`` the seeds run on the workers of a Dask cluster, inside that of Ray on its.
@@ -77,7 +103,8 @@ def repeat(
         ``experiment``, ``policy``, ``parameters`` (what made it), ``radius`` (of each estimator that has one),
         ``epsilon``, ``delta``, ``arms``, ``seed``, ``budget``, ``plays`` (at most the budget), ``cost``,
         ``certificate`` ("" for none), ``recommendation``, ``regret`` (how far it is below the best) and ``correct``
-        (that it is not), both missing where the truth is not known, ``conflicts`` and ``stopped``.
+        (that it is not), NaN and missing where the truth is not known, ``conflicts`` and ``stopped``. A policy that
+        asks for nothing before it stops ends with fewer plays than the budget.
 
     Raises
     ------
@@ -104,6 +131,8 @@ def repeat(
     path = None if file is None else checked_file(file)
     described = {name: _described(make) for name, make in makers.items()}
     kept = frame_of([]) if path is None else kept_rows(path, experiment, described, wanted, numbers)
+    if path is not None:
+        mend(path)
     done = set(zip(kept["seed"], kept["policy"], strict=True))
     jobs = []
     for seed in numbers:
@@ -172,48 +201,64 @@ def _run_seed(
     truth = None if known is None else known(bandit)
     rows = []
     for name, make in policies.items():
-        described = _described(make)
+        fixed = {"experiment": experiment, "policy": name, "parameters": _described(make)}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="the graph is in doubt")  # the rows count the conflicts
-            for budget, policy in _played(make, bandit, environment, seed, budgets[name]):
-                row: dict[str, Any] = {
-                    "experiment": experiment,
-                    "policy": name,
-                    "parameters": described,
-                    "radius": policy.radius,
-                    "epsilon": float(policy.epsilon),
-                    "delta": float(policy.delta),
-                    "arms": len(bandit.arms),
-                    "seed": seed,
-                    "budget": budget,
-                    "plays": policy.n_plays,
-                    "cost": policy.cost,
-                    "stopped": policy.stopped,
-                    "certificate": policy.certificate or "",
-                    "recommendation": str(policy.recommendation),
-                }
-                if truth is not None:
-                    regret = float(truth.max() - truth[policy.recommendation])
-                    row |= {"regret": round(regret, 9), "correct": regret < 1e-9}
-                rows.append({**row, "conflicts": len(policy.conflicts)})
+            for budget, policy, plays in _played(make, bandit, environment, seed, budgets[name]):
+                rows.append({**fixed, "seed": seed, "budget": budget, **_row(policy, plays, bandit, truth)})
     return rows
+
+
+def _row(policy: Any, plays: int, bandit: CausalBandit, truth: pd.Series[float] | None) -> dict[str, Any]:
+    """Return what a row says of a policy after so many plays; a policy need not say all of it."""
+    recommended = bandit.action(policy.recommendation)
+    if (i := bandit.index(recommended)) < 0:
+        raise ValueError(f"a policy must recommend one of the arms, but {type(policy).__name__} did {recommended}")
+    regret = math.nan if truth is None else round(float(truth.max() - truth.iloc[i]), 9)
+    return {
+        "radius": _line(getattr(policy, "radius", "")),
+        "epsilon": float(getattr(policy, "epsilon", math.nan)),
+        "delta": float(getattr(policy, "delta", math.nan)),
+        "arms": len(bandit.arms),
+        "plays": plays,
+        "cost": float(getattr(policy, "cost", plays)),
+        "certificate": _line(getattr(policy, "certificate", None) or ""),
+        "recommendation": str(recommended),
+        "regret": regret,
+        "correct": None if truth is None else regret < 1e-9,
+        "conflicts": len(getattr(policy, "conflicts", ())),
+        "stopped": bool(policy.stopped),
+    }
 
 
 def _played(
     make: MakePolicy, bandit: CausalBandit, environment: Environment, seed: int, budgets: list[int]
-) -> Iterable[tuple[int, Policy]]:
-    """Yield each budget with a policy that has spent it, or stopped before."""
+) -> Iterator[tuple[int, AsksAndLearns, int]]:
+    """Yield each budget with a policy that has spent it, or stopped before, and the plays it was told."""
     if takes_budget(make):
         for budget in budgets:
             policy = _made(make, bandit, seed=_generator(seed, budget), budget=budget)
-            policy.run(copy.deepcopy(environment), progress=False)
-            yield budget, policy
-        return
-    own = copy.deepcopy(environment)
-    policy = _made(make, bandit, seed=_generator(seed, 0))
+            logged = int(getattr(policy, "n_plays", 0))  # they do not count against a fixed budget
+            for _, spent, plays in _spent(policy, copy.deepcopy(environment), [logged + budget]):
+                yield budget, spent, plays
+    else:
+        policy = _made(make, bandit, seed=_generator(seed, 0))
+        yield from _spent(policy, copy.deepcopy(environment), budgets)
+
+
+def _spent(
+    policy: AsksAndLearns, environment: Environment, budgets: Sequence[int]
+) -> Iterator[tuple[int, AsksAndLearns, int]]:
+    """Yield each budget with the policy as it is when it has spent it, stopped, or asks for nothing.
+
+    A budget within an iteration cuts it. What was told is counted here, whatever a policy says of it.
+    """
+    plays = int(getattr(policy, "n_plays", 0))
     for budget in budgets:
-        policy.run(own, budget=max(budget - policy.n_plays, 0), progress=False)
-        yield budget, policy
+        while plays < budget and not policy.stopped and (asked := list(policy.ask())[: budget - plays]):
+            policy.tell(asked, environment.perform(asked))
+            plays += len(asked)
+        yield budget, policy, plays
 
 
 def _generator(seed: int, budget: int) -> np.random.Generator:
@@ -226,10 +271,10 @@ def takes_budget(make: MakePolicy) -> bool:
     return "budget" in inspect.signature(make).parameters and "budget" not in bound
 
 
-def _made(make: MakePolicy, bandit: CausalBandit, **given: Any) -> Policy:
+def _made(make: MakePolicy, bandit: CausalBandit, **given: Any) -> AsksAndLearns:
     policy = make(bandit, **given)
-    if not isinstance(policy, Policy):
-        raise TypeError(f"{_described(make)} must make a policy, but made {policy!r}")
+    if missing := [name for name in ("ask", "tell", "stopped", "recommendation") if not hasattr(policy, name)]:
+        raise TypeError(f"{_described(make)} must make a policy, but made {policy!r}, which lacks {', '.join(missing)}")
     return policy
 
 
@@ -247,4 +292,9 @@ def _text(value: Any) -> str:
     if hasattr(value, "__qualname__"):
         return str(value.__qualname__)
     with np.printoptions(threshold=sys.maxsize, precision=17):
-        return re.sub(r" at 0x[0-9a-f]+", "", " ".join(repr(value).split()))
+        return re.sub(r" at 0x[0-9a-f]+", "", _line(repr(value)))
+
+
+def _line(text: Any) -> str:
+    """Return a text on one line, so that a row is one line of a file."""
+    return " ".join(str(text).split())

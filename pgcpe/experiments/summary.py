@@ -128,7 +128,7 @@ def grid_search(
         n_jobs=n_jobs,
         progress=progress,
     )
-    if "correct" not in rows:
+    if rows["correct"].isna().any():
         raise ValueError("the truth must be known to search by the error, but the environment has no expected_rewards")
     errors = 1.0 - rows.pivot_table(index="policy", columns="budget", values="correct", sort=False).astype(float)
     table = pd.DataFrame([settings[str(name)] for name in errors.index])[list(grid)]

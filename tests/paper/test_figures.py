@@ -249,7 +249,10 @@ def test_computing_and_continuing_on_the_command_line(tmp_path, capsys, monkeypa
         (["--runs", 0], "--runs must be at least 1, but got 0"),
         (["--rows", "no_such_file.csv"], "no_such_file.csv"),
         (["--rows", FILES["2"]], "rows must have every budget of LUCB1 (.25)"),
-        (["--rows", ROOT / "data" / "results" / "planned.csv"], "planned.csv lacks experiment"),
+        (
+            ["--rows", ROOT / "data" / "results" / "planned.csv"],
+            "planned.csv must be empty or have the rows of `repeat`, but begins with 'instance,",
+        ),
         (["--rows", FILES["3b"], "--plot", "figure.docx"], "--plot must name a .png, .svg, .pdf file"),
         (["--rows", FILES["3b"], "--plot", "no_such_folder/figure.png"], "in a folder that can be written"),
         (["--rows", __file__], "cannot be read"),
