@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pgcpe.graphs.identification import AdmissibleSteps, admissible_sequence, is_invariant_under, relevant_treatments
-from pgcpe.graphs.structure import State, find_state, latents_of, states_of, structure_of
+from pgcpe.graphs.structure import State, checked_graph, find_state, latents_of, states_of
 from pgcpe.plays.actions import Action
 from pgcpe.plays.samples import (
     Coding,
@@ -103,15 +103,15 @@ class CausalBandit:
         reward_values: Mapping[State, float] | None = None,
         merge_equal: bool = True,
     ) -> None:
-        self.graph = structure_of(graph)
+        self.graph = checked_graph(graph)
         self.states = states_of(graph, states)
-        if reward not in graph or reward in latents_of(graph):
+        self._latents = latents_of(self.graph)
+        if reward not in self.graph or reward in self._latents:
             raise ValueError(
                 f"reward must be an observed variable of the graph, but got {reward!r}; "
-                f"there are {', '.join(v for v in graph if v not in latents_of(graph))}"
+                f"there are {', '.join(v for v in self.graph if v not in self._latents)}"
             )
         self.reward = reward
-        self._latents = latents_of(graph)
         self._recorded: frozenset[str] = frozenset()
         self.observed = tuple(v for v in self.graph.nodes if v not in self._latents)
         self.reward_array = _reward_array(self.states[reward], reward, reward_values)

@@ -22,7 +22,7 @@ from pgcpe.estimators.empirical_means import check_radius
 from pgcpe.estimators.forest import MOST_CELLS, Plays, count_plays, forest_of, intersect_intervals, plug_in, tree_of
 from pgcpe.estimators.schedule import Observations
 from pgcpe.graphs.explanation import explain
-from pgcpe.graphs.structure import State
+from pgcpe.graphs.structure import State, structure_of
 from pgcpe.plays.actions import Action
 from pgcpe.plays.samples import Samples, actions_of_rows, as_frame, distinct_actions, told_actions
 
@@ -185,6 +185,7 @@ class AdmissibleSequence(IntervalEstimator):
         states
             The states of the variables of a bare graph, 0 and 1 for those not named.
         """
+        structure_of(graph)  # refuses what is no directed acyclic graph
         passive = _passive(data, actions)
         self.graph_, self.states_, self.data_ = graph, states, passive
         return self

@@ -47,7 +47,7 @@ def modelled_graph(graph: nx.DiGraph, states: States, outcome: str | None, const
     modelled = drop_exogenous_noise(seen, outcome)
     if hidden := sorted(latents_of(modelled)):
         raise ValueError(
-            "BGLM needs a graph whose hidden variables are the noise of single nodes, but "
+            "BGLM needs a graph whose hidden variables (bidirected edges) are the noise of single nodes, but "
             f"{', '.join(hidden)} is hidden; AdmissibleSequence takes hidden variables"
         )
     if more := [v for v in modelled if len(states[v]) != 2]:

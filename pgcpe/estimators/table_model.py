@@ -249,8 +249,8 @@ def _modelled(bandit: CausalBandit) -> nx.DiGraph:
     graph = drop_exogenous_noise(bandit.graph, bandit.reward)
     if hidden := sorted(latents_of(graph)):
         raise ValueError(
-            "a table for every node needs a graph whose hidden variables are the noise of single nodes, but "
-            f"{', '.join(hidden)} is hidden; AdmissibleSequence takes hidden variables"
+            "a table for every node needs a graph whose hidden variables (bidirected edges) are the noise of single "
+            f"nodes, but {', '.join(hidden)} is hidden; AdmissibleSequence takes hidden variables"
         )
     for v in graph:
         cells = math.prod(len(bandit.states[u]) for u in (v, *graph.predecessors(v)))

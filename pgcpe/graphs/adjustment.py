@@ -33,7 +33,7 @@ def adjustment_set(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -
     >>> adjustment_set(nx.DiGraph([("Z", "X"), ("Z", "Y"), ("X", "Y")]), ["X"], "Y")
     frozenset({'Z'})
     """
-    names = checked_question(graph, treatments, outcome)
+    graph, names = checked_question(graph, treatments, outcome)
     cut, forbidden = _proper_backdoor(graph, names, outcome)
     allowed = set(graph) - names - {outcome} - forbidden - latents_of(graph)
     found = nx.find_minimal_d_separator(cut, set(names), {outcome}, restricted=allowed) if names else set()
@@ -42,7 +42,7 @@ def adjustment_set(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -
 
 def is_adjustment_set(graph: nx.DiGraph, treatments: Iterable[str], outcome: str, adjusted: Iterable[str]) -> bool:
     """Return whether a set of observed variables is an adjustment set, by the theorem of `adjustment_set`."""
-    names, z = checked_question(graph, treatments, outcome), set(adjusted)
+    (graph, names), z = checked_question(graph, treatments, outcome), set(adjusted)
     if unknown := sorted(map(str, z - set(graph))):
         raise ValueError(f"the adjusted variables must be variables of the graph, but got {', '.join(unknown)}")
     cut, forbidden = _proper_backdoor(graph, names, outcome)
@@ -66,7 +66,7 @@ def parents_sequence(graph: nx.DiGraph, treatments: Iterable[str], outcome: str)
     >>> parents_sequence(nx.DiGraph([("Z", "X"), ("Z", "Y"), ("X", "Y")]), ["X"], "Y")
     [('X', frozenset({'Z'}))]
     """
-    names = checked_question(graph, treatments, outcome)
+    graph, names = checked_question(graph, treatments, outcome)
     if hidden := latents_of(graph):
         raise ValueError(f"the theorem is for graphs without hidden variables, but {sorted(hidden)} are latent")
     sequence: AdmissibleSteps = []
@@ -91,7 +91,7 @@ def causal_tree_sequence(graph: nx.DiGraph, treatments: Iterable[str], outcome: 
     ValueError
         If the graph is no such tree, a name is unknown, or the outcome is a treatment.
     """
-    names = checked_question(graph, treatments, outcome)
+    graph, names = checked_question(graph, treatments, outcome)
     hidden = latents_of(graph)
     tree = nx.DiGraph(graph.subgraph(set(graph) - hidden))
     if not nx.is_arborescence(tree):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import networkx as nx
 
 from pgcpe.graphs.identification import AdmissibleSteps, SequenceSearch, checked_question
-from pgcpe.graphs.structure import States
+from pgcpe.graphs.structure import States, checked_graph
 
 __all__ = ["Explanation", "connecting_path", "explain"]
 
@@ -55,8 +55,8 @@ def explain(graph: nx.DiGraph, treatments: Iterable[str], outcome: str, *, state
     >>> print(explain(DAG([("U", "X"), ("U", "Y"), ("X", "Y")], latents={"U"}), ["X"], "Y"))
     E[Y | do(X)] has no admissible sequence: X <- U -> Y stays open given nothing, the most that may be conditioned on.
     """
-    names = checked_question(graph, treatments, outcome)
-    search = SequenceSearch(graph, names, outcome, states)
+    checked, names = checked_question(graph, treatments, outcome)
+    search = SequenceSearch(checked, names, outcome, states)
     sequence = search.run()
     question = f"E[{outcome} | do({', '.join(sorted(names))})]"
     if sequence is None:
@@ -100,6 +100,7 @@ def connecting_path(graph: nx.DiGraph, x: str, y: str, given: Collection[str]) -
     >>> connecting_path(nx.DiGraph([("X", "C"), ("Y", "C")]), "X", "Y", {"C"})
     'X -> C <- Y'
     """
+    graph = checked_graph(graph)
     opened = set(given).union(*(nx.ancestors(graph, v) for v in given))  # colliders that let through
     start = (x, False)
     came_from: dict[tuple[str, bool], tuple[str, bool] | None] = {start: None}

@@ -1,6 +1,7 @@
 """Answers about a causal graph: which effects can be computed from observation, and how. Pure functions.
 
-A graph is a pgmpy ``DAG`` or network (or any networkx ``DiGraph``); its latent variables are ``graph.latents``.
+A graph is a pgmpy ``DAG`` or network, an ``ADMG`` (bidirected edges are hidden causes), or any networkx ``DiGraph``
+without a cycle; its latent variables are ``graph.latents``.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 import networkx as nx
+from pgmpy.base import DAG
 
-from pgcpe.graphs.structure import States, latents_of, structure_of
+from pgcpe.graphs.structure import States, checked_graph, did_you_mean, latents_of, structure_of
 
 __all__ = [
     "AdmissibleSteps",
@@ -35,9 +37,7 @@ AdmissibleSteps = list[tuple[str, frozenset[str]]]
 
 def mutilated(graph: nx.DiGraph, *, under: Collection[str] = (), over: Collection[str] = ()) -> nx.DiGraph:
     """Return the graph without the edges out of `under` and into `over`: G with an underline and an overline."""
-    cut = nx.DiGraph(graph)
-    cut.remove_edges_from([*graph.out_edges(under), *graph.in_edges(over)])
-    return cut
+    return _cut(checked_graph(graph), under, over)
 
 
 def relevant_treatments(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -> frozenset[str]:
@@ -51,7 +51,8 @@ def relevant_treatments(graph: nx.DiGraph, treatments: Iterable[str], outcome: s
     >>> relevant_treatments(nx.DiGraph([("A", "B"), ("B", "Y")]), ["A", "B"], "Y")
     frozenset({'B'})
     """
-    return frozenset(_upstream(graph, checked_question(graph, treatments, outcome), outcome)[1])
+    checked, names = checked_question(graph, treatments, outcome)
+    return frozenset(_upstream(checked, names, outcome)[1])
 
 
 def nodes_on_paths(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -> frozenset[str]:
@@ -65,7 +66,8 @@ def nodes_on_paths(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -
     >>> sorted(nodes_on_paths(DAG([("A", "B"), ("B", "Y"), ("C", "Y")]), ["B"], "Y"))
     ['C', 'Y']
     """
-    return frozenset(_upstream(graph, checked_question(graph, treatments, outcome), outcome)[0])
+    checked, names = checked_question(graph, treatments, outcome)
+    return frozenset(_upstream(checked, names, outcome)[0])
 
 
 def drop_exogenous_noise(graph: nx.DiGraph, outcome: str | None = None) -> nx.DiGraph:
@@ -82,7 +84,9 @@ def drop_exogenous_noise(graph: nx.DiGraph, outcome: str | None = None) -> nx.Di
     pruned = structure_of(graph)
     if outcome is not None:
         if outcome not in pruned:
-            raise ValueError(f"outcome must be a variable of the graph, but got {outcome!r}")
+            raise ValueError(
+                f"outcome must be a variable of the graph, but got {outcome!r}{did_you_mean(outcome, pruned)}"
+            )
         pruned = structure_of(pruned.subgraph(nx.ancestors(pruned, outcome) | {outcome}))
     hidden = latents_of(graph) & set(pruned)
     while noise := [v for v in hidden if pruned.out_degree(v) <= (pruned.in_degree(v) == 0)]:
@@ -134,7 +138,7 @@ def admissible_sequence(
     >>> admissible_sequence(DAG([("Z", "X"), ("Z", "Y"), ("X", "Y")]), ["X"], "Y")
     [('X', frozenset({'Z'}))]
     """
-    return SequenceSearch(graph, checked_question(graph, treatments, outcome), outcome, states).run()
+    return SequenceSearch(*checked_question(graph, treatments, outcome), outcome, states).run()
 
 
 def is_admissible_sequence(graph: nx.DiGraph, sequence: Iterable[tuple[str, Iterable[str]]], outcome: str) -> bool:
@@ -150,11 +154,11 @@ def is_admissible_sequence(graph: nx.DiGraph, sequence: Iterable[tuple[str, Iter
     """
     pairs = [(x, frozenset(z)) for x, z in sequence]
     order = [x for x, _ in pairs]
-    checked_question(graph, order, outcome)
+    graph, _ = checked_question(graph, order, outcome)
     if len(set(order)) < len(order):
         raise ValueError(f"the treatments must be distinct, but got {order}")
     if unknown := frozenset().union(*(z for _, z in pairs)) - set(graph):
-        raise ValueError(f"Z must hold variables of the graph, but got {sorted(unknown)}")
+        raise ValueError(f"Z must hold variables of the graph, but got {sorted(map(str, unknown))}")
     given: set[str] = set()
     for i, (x, z) in enumerate(pairs):
         later = order[i + 1 :]
@@ -163,7 +167,7 @@ def is_admissible_sequence(graph: nx.DiGraph, sequence: Iterable[tuple[str, Iter
         given |= z
         if not topological or z & below or outcome in z or z & latents_of(graph):
             return False
-        if not nx.is_d_separator(mutilated(graph, under=[x], over=later), {x}, {outcome}, given):
+        if not nx.is_d_separator(_cut(graph, [x], later), {x}, {outcome}, given):
             return False
         given.add(x)
     return True
@@ -201,7 +205,7 @@ def is_invariant_under(graph: nx.DiGraph, treatments: Iterable[str], variable: s
     False
     """
     played, condition = frozenset(treatments), frozenset(given)
-    checked_question(graph, (played | condition) - {variable}, variable)
+    graph, _ = checked_question(graph, (played | condition) - {variable}, variable)
     if variable in condition:
         raise ValueError(f"given must not hold the variable itself, but got {variable} in {sorted(condition)}")
     if variable in played:
@@ -223,18 +227,20 @@ def number_of_cells(sequence: AdmissibleSteps, states: States | None = None) -> 
     return cells
 
 
-def checked_question(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -> frozenset[str]:
-    """Return the treatments as a set once the question makes sense: known, observed, distinct from the outcome."""
+def checked_question(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -> tuple[DAG, frozenset[str]]:
+    """Return the checked graph and the treatments as a set: known, observed, distinct from the outcome."""
+    checked = checked_graph(graph)
     names = frozenset([treatments] if isinstance(treatments, str) else treatments)
-    if odd := [v for v in graph if not isinstance(v, str)]:
-        raise TypeError(f"variables must be named by strings, but got {odd[0]!r}")
-    if unknown := sorted(map(str, (names | {outcome}) - set(graph))):
-        raise ValueError(f"treatments and outcome must be variables of the graph, but got {', '.join(unknown)}")
-    if hidden := sorted((names | {outcome}) & latents_of(graph)):
+    if unknown := sorted(map(str, (names | {outcome}) - set(checked))):
+        raise ValueError(
+            f"treatments and outcome must be variables of the graph, but got {', '.join(unknown)}"
+            f"{did_you_mean(unknown[0], checked)}"
+        )
+    if hidden := sorted((names | {outcome}) & latents_of(checked)):
         raise ValueError(f"treatments and outcome must be observed, but {', '.join(hidden)} is latent")
     if outcome in names:
         raise ValueError(f"the outcome must not be a treatment, but got {outcome} for both")
-    return names
+    return checked, names
 
 
 @dataclass
@@ -285,7 +291,7 @@ class SequenceSearch:
         self, x: str, later: frozenset[str], done: frozenset[str], allowed: frozenset[str]
     ) -> set[frozenset[str]]:
         """Return the minimal separators nearest to x and nearest to the outcome; none if x cannot be separated."""
-        cut = mutilated(self.graph, under=[x], over=later)
+        cut = _cut(self.graph, [x], later)
         found = set()
         for source, target in ((x, self.outcome), (self.outcome, x)):
             separator = nx.find_minimal_d_separator(cut, source, target, included=set(done), restricted=set(allowed))
@@ -302,6 +308,12 @@ class SequenceSearch:
         """Return what the smallest sequence is smallest in; the names last, so that the answer is always the same."""
         variables = sum(len(z) for _, z in sequence)
         return variables, number_of_cells(sequence, self.states), [(x, sorted(z)) for x, z in sequence]
+
+
+def _cut(graph: nx.DiGraph, under: Collection[str], over: Collection[str]) -> nx.DiGraph:
+    cut = nx.DiGraph(graph)
+    cut.remove_edges_from([*graph.out_edges(under), *graph.in_edges(over)])
+    return cut
 
 
 def _upstream(graph: nx.DiGraph, treatments: Collection[str], outcome: str) -> tuple[set[str], set[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ __all__ = [
     "State",
     "States",
     "causal_order",
+    "checked_graph",
     "did_you_mean",
     "find_state",
     "latents_of",
@@ -33,14 +35,15 @@ States = Mapping[str, tuple[State, ...]]
 
 def latents_of(graph: nx.DiGraph) -> frozenset[str]:
     """Return the latent variables of a graph: ``graph.latents`` where it has them, else none."""
-    return frozenset(getattr(graph, "latents", ()))
+    hidden = getattr(graph, "latents", ())
+    return frozenset([hidden] if isinstance(hidden, str) else hidden)
 
 
 def states_of(graph: nx.DiGraph, states: Mapping[str, Sequence[State]] | None = None) -> dict[str, tuple[State, ...]]:
     """Return the states of every variable.
 
-    A network knows them from its tables (whose values are not read); a variable of a bare graph has the states 0
-    and 1 unless `states` says otherwise.
+    A network knows them from its tables (whose values are not read); a variable without a table, as in a bare graph or
+    a Gaussian network, has the states 0 and 1 unless `states` says otherwise.
 
     Raises
     ------
@@ -48,18 +51,22 @@ def states_of(graph: nx.DiGraph, states: Mapping[str, Sequence[State]] | None = 
         If `states` names an unknown variable, repeats a state, gives fewer than two to a variable without a table, or
         contradicts the network.
     """
+    nodes = checked_graph(graph).nodes
     known: dict[str, tuple[State, ...]] = {}
     for table in getattr(graph, "cpds", ()):
-        known[table.variable] = tuple(table.state_names[table.variable])
+        if hasattr(table, "state_names"):
+            known[table.variable] = tuple(table.state_names[table.variable])
     for variable, given in (states or {}).items():
-        if variable not in graph:
-            raise ValueError(f"states must name variables of the graph, but got {variable!r}")
+        if variable not in nodes:
+            raise ValueError(
+                f"states must name variables of the graph, but got {variable!r}{did_you_mean(variable, nodes)}"
+            )
         if len(set(given)) != len(given) or len(given) == 0 or (len(given) < 2 and variable not in known):
             raise ValueError(f"{variable} must have two or more distinct states, but got {list(given)}")
         if variable in known and set(known[variable]) != set(given):
             raise ValueError(f"{variable} has the states {list(known[variable])} in the network, but got {list(given)}")
         known[variable] = tuple(given)
-    return {variable: known.get(variable, (0, 1)) for variable in graph.nodes}
+    return {variable: known.get(variable, (0, 1)) for variable in nodes}
 
 
 def find_state(states: Sequence[State], value: State, variable: str) -> int:
@@ -113,32 +120,98 @@ def shortened(text: str, length: int = 100) -> str:
 def structure_of(graph: nx.DiGraph) -> DAG:
     """Return a new DAG with the nodes, edges and latents of a graph and nothing else.
 
-    ``DAG(graph)`` would erase the latents of both (the role sets are shared), so the parts are added one by one.
+    A bidirected edge of a pgmpy ``ADMG`` becomes a hidden common cause, named as its ``to_dag`` names it; here it is a
+    latent. ``DAG(graph)`` would erase the latents of both (they share their roles), so the parts are added one by one.
 
     Raises
     ------
+    TypeError
+        If it is no graph with directed edges, or a variable is not named by a string.
     ValueError
-        If the graph has a cycle, which pgmpy's ``add_edge`` lets through.
+        If an edge has no direction, there is a cycle (which pgmpy's ``add_edge`` lets through), or a latent variable is
+        none of the graph.
     """
-    if not isinstance(graph, nx.DiGraph):
-        raise TypeError(f"graph must be a pgmpy DAG or network, but got {type(graph).__name__}")
+    _check_kind(graph)
     if odd := [v for v in graph if not isinstance(v, str)]:
         raise TypeError(
-            f"variables must be named by strings, but got {odd[0]!r}; networkx.relabel_nodes(graph, str) renames them"
+            f"variables must be named by strings, but got {odd[0]!r}: write {str(odd[0])!r} where the graph is made"
         )
-    if not nx.is_directed_acyclic_graph(graph):
-        cycle = " -> ".join(str(u) for u, _ in nx.find_cycle(graph))
-        raise ValueError(f"the graph must be acyclic, but has the cycle {cycle}")
+    hidden = set(latents_of(graph))
+    if unknown := sorted(map(str, hidden - set(graph))):
+        raise ValueError(f"latents must be variables of the graph, but got {', '.join(unknown)}")
+    directed, bidirected = _edges(graph)
+    if undirected := sorted({min(e, e[::-1]) for e in getattr(graph, "undirected_edges", ())}):
+        raise ValueError(
+            f"every edge must have a direction, but {_listed(f'{u} - {v}' for u, v in undirected)} "
+            f"{'has' if len(undirected) == 1 else 'have'} none: orient them by what is known and ask of "
+            "DAG([(cause, effect), ...]); graph.to_dag() orients them too, in one of the ways that fit"
+        )
     copy = DAG()
     copy.add_nodes_from(graph.nodes)
-    nx.DiGraph.add_edges_from(copy, graph.edges)
-    copy.latents = set(latents_of(graph))
+    nx.DiGraph.add_edges_from(copy, directed)
+    for u, v in bidirected:
+        cause = f"L_{u}_{v}"
+        while cause in copy:
+            cause += "_"
+        copy.add_node(cause)
+        nx.DiGraph.add_edges_from(copy, [(cause, u), (cause, v)])
+        hidden.add(cause)
+    if not nx.is_directed_acyclic_graph(copy):
+        steps = [u for u, _ in nx.find_cycle(copy)]
+        raise ValueError(
+            f"the graph must be acyclic, but has the cycle {' -> '.join([*steps, steps[0]])}; leave out an edge, or "
+            "make two variables of one that changes over time"
+            + ("; a hidden common cause is a variable of its own, in graph.latents" if len(steps) == 2 else "")
+        )
+    copy.latents = hidden
     return copy
 
 
 def causal_order(graph: nx.DiGraph) -> tuple[str, ...]:
     """Return the variables, causes before effects, else in the order in which the graph lists them."""
     return tuple(nx.lexicographical_topological_sort(graph, key=list(graph.nodes).index))
+
+
+def checked_graph(graph: nx.DiGraph) -> DAG:
+    """Return the structure of a graph, frozen; a graph that this returned is returned as it is."""
+    if getattr(graph, "is_checked", False):
+        return graph
+    checked = nx.freeze(structure_of(graph))
+    checked.is_checked = True
+    return checked
+
+
+def _check_kind(graph: Any) -> None:
+    """Raise unless a graph is one of networkx with directed edges."""
+    if isinstance(graph, nx.DiGraph):
+        return
+    got = f"graph must be a pgmpy DAG or network, or a networkx DiGraph, but got {type(graph).__name__}"
+    if isinstance(graph, nx.Graph):
+        edges = _listed(f"{u} - {v}" for u, v, *_ in graph.edges)
+        raise TypeError(
+            f"{got}, whose edges have no direction{edges and ': ' + edges}; say DAG([(cause, effect), ...])"
+        )
+    if isinstance(graph, (str, os.PathLike)):
+        raise TypeError(f"{got}; load_network({shortened(str(graph))!r}) loads one from a file")
+    raise TypeError(f"{got}; DAG([(cause, effect), ...]) makes one of edges")
+
+
+def _edges(graph: nx.DiGraph) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return the directed and the bidirected edges, each once."""
+    kinds = [(u, v, data.get("type", "directed")) for u, v, data in graph.edges(data=True)]
+    if not graph.is_multigraph():  # ``type`` is what a mixed graph of pgmpy tells its parallel edges apart by
+        return list(graph.edges), []
+    if odd := [edge for edge in kinds if edge[2] not in ("directed", "bidirected")]:
+        u, v, kind = odd[0]
+        raise ValueError(f"every edge must be directed or bidirected, but the one between {u} and {v} is {kind}")
+    directed = [(u, v) for u, v, kind in kinds if kind == "directed"]
+    return list(dict.fromkeys(directed)), sorted({(min(u, v), max(u, v)) for u, v, kind in kinds if kind != "directed"})
+
+
+def _listed(items: Iterable[str], most: int = 10) -> str:
+    """Return some items of a list for a message."""
+    some = list(items)
+    return ", ".join(some[:most]) + (f", ... ({len(some)})" if len(some) > most else "")
 
 
 def pgmpy_part(name: str) -> Any:

@@ -80,6 +80,11 @@ def _table(network: Any, variable: str, parents: set[str]) -> Any:
     table = network.get_cpds(variable) if hasattr(network, "get_cpds") else None
     if table is None:
         raise ValueError(f"{variable} has no table: a simulator needs a network with one for every variable")
+    if not hasattr(table, "state_names"):
+        raise ValueError(
+            f"{variable} has a {type(table).__name__}, but a simulator needs tables of states: cut the columns of data "
+            "by pandas.cut and fit a DiscreteBayesianNetwork to them; a CausalBandit takes the graph as it is"
+        )
     if set(table.variables[1:]) != parents:
         raise ValueError(
             f"the table of {variable} is for the parents {table.variables[1:]}, but the graph has {parents}"

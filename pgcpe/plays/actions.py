@@ -15,7 +15,7 @@ import networkx as nx
 import numpy as np
 
 from pgcpe.graphs.identification import relevant_treatments
-from pgcpe.graphs.structure import State, find_state, latents_of, states_of
+from pgcpe.graphs.structure import State, checked_graph, find_state, latents_of, states_of
 
 __all__ = ["Action", "do", "equal_effect", "interventions"]
 
@@ -191,6 +191,7 @@ def interventions(
     >>> interventions(DAG([("X1", "X2"), ("X2", "Y")]), reward="Y", size=1, values=[1])
     [do(), do(X1=1), do(X2=1)]
     """
+    known, graph = states_of(graph, states), checked_graph(graph)
     hidden = latents_of(graph)
     if reward not in graph or reward in hidden:
         raise ValueError(f"reward must be a variable of the graph that is observed, but got {reward!r}")
@@ -208,7 +209,7 @@ def interventions(
     largest = operator.index(size if size is not None else max_size if max_size is not None else 1)
     if not 0 <= largest <= len(allowed):
         raise ValueError(f"size must be between 0 and {len(allowed)}, the number of variables, but got {largest}")
-    options = _options(allowed, states_of(graph, states), values)
+    options = _options(allowed, known, values)
     sizes = range(1, largest + 1) if size is None else [largest] * (largest > 0)
     if _count([len(options[v]) for v in allowed], sizes) > MOST_ARMS:
         raise ValueError(f"there are over {MOST_ARMS:,} such interventions: restrict variables, values or the size")
