@@ -185,7 +185,7 @@ def _check_kind(graph: Any) -> None:
     """Raise unless a graph is one of networkx with directed edges."""
     if isinstance(graph, nx.DiGraph):
         return
-    got = f"graph must be a pgmpy DAG or network, or a networkx DiGraph, but got {type(graph).__name__}"
+    got = f"graph must be a pgmpy DAG or network (or a networkx DiGraph), but got {type(graph).__name__}"
     if isinstance(graph, nx.Graph):
         edges = _listed(f"{u} - {v}" for u, v, *_ in graph.edges)
         raise TypeError(
