@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test holds it to the 
     from pgcpe.graphs.load import load_network
     from pgcpe.graphs.shipped import shipped_networks
     from pgcpe.plays.actions import Action, do, equal_effect, interventions
+    from pgcpe.plays.encoding import Encoder
+    from pgcpe.plays.history import read_history
     from pgcpe.plays.samples import Samples
     from pgcpe.policies import (
         CCPE,
@@ -48,6 +50,7 @@ __all__ = [
     "CausalBandit",
     "CausalSuccessiveRejects",
     "EmpiricalMeans",
+    "Encoder",
     "Environment",
     "Estimate",
     "Estimator",
@@ -77,6 +80,7 @@ __all__ = [
     "is_admissible_sequence",
     "load_network",
     "plan",
+    "read_history",
     "repeat",
     "shipped_networks",
 ]
@@ -91,6 +95,7 @@ _MODULE_OF = {
     "CausalBandit": "bandit",
     "CausalSuccessiveRejects": "policies",
     "EmpiricalMeans": "estimators",
+    "Encoder": "plays.encoding",
     "Environment": "environment.protocol",
     "Estimate": "estimators",
     "Estimator": "estimators",
@@ -122,6 +127,7 @@ _MODULE_OF = {
     "is_admissible_sequence": "graphs.identification",
     "load_network": "graphs.load",
     "plan": "experiments",
+    "read_history": "plays.history",
     "repeat": "experiments",
     "shipped_networks": "graphs.shipped",
 }

@@ -5,29 +5,27 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import networkx as nx
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pgcpe.graphs.identification import AdmissibleSteps, admissible_sequence, is_invariant_under, relevant_treatments
-from pgcpe.graphs.structure import State, checked_graph, find_state, latents_of, states_of
-from pgcpe.plays.actions import Action
-from pgcpe.plays.samples import (
-    Coding,
-    ForcedCodes,
-    Samples,
-    actions_of_rows,
-    as_frame,
-    distinct_actions,
-    first_contradiction,
-)
+from pgcpe.graphs.states import did_you_mean, find_state, shown, state_name
+from pgcpe.graphs.structure import State, checked_graph, latents_of, states_of
+from pgcpe.plays.actions import Action, with_states
+from pgcpe.plays.encoding import Encoder
+from pgcpe.plays.samples import Coding, Samples
 
 __all__ = ["CausalBandit"]
 
 NULL = Action()
+
+LESS_AND_MORE = [("false", "true"), ("no", "yes"), ("bad", "good"), ("low", "high"), ("absent", "present")]
+LESS_AND_MORE += [("negative", "positive"), ("failure", "success"), ("off", "on"), ("0", "1")]
+"""Names of two states of which the second says that there is more of what the variable is called."""
 
 
 class CausalBandit:
@@ -106,14 +104,14 @@ class CausalBandit:
         self.graph = checked_graph(graph)
         self.states = states_of(graph, states)
         self._latents = latents_of(self.graph)
-        if reward not in self.graph or reward in self._latents:
+        self.observed = tuple(v for v in self.graph.nodes if v not in self._latents)
+        if reward not in self.observed:
             raise ValueError(
-                f"reward must be an observed variable of the graph, but got {reward!r}; "
-                f"there are {', '.join(v for v in self.graph if v not in self._latents)}"
+                f"reward must be an observed variable of the graph, but got {shown(reward)}"
+                f"{did_you_mean(reward, self.observed)}; there are {shown(*self.observed, show=str)}"
             )
         self.reward = reward
-        self._recorded: frozenset[str] = frozenset()
-        self.observed = tuple(v for v in self.graph.nodes if v not in self._latents)
+        self._recorded: frozenset[str] | None = None
         self.reward_array = _reward_array(self.states[reward], reward, reward_values)
         self.reward_array.setflags(write=False)
         self._resolved: dict[Action, Action] = {}
@@ -121,7 +119,7 @@ class CausalBandit:
         self._arm: dict[Action, int] = {}
         self._shows: dict[tuple[frozenset[str], str, frozenset[str]], bool] = {}
         self._relevant: dict[tuple[str, ...], tuple[str, ...]] = {}
-        listed = list(dict.fromkeys(self.action(a) for a in arms))
+        listed = self._actions("arms", arms)
         if not listed:
             raise ValueError("arms must hold at least one action, but is empty")
         classes: dict[Action, list[Action]] = {}
@@ -133,10 +131,9 @@ class CausalBandit:
         self.merges = merge_equal
         self._index = {key: i for i, key in enumerate(classes)}
         self.playable = tuple(
-            dict.fromkeys([NULL, *self.arms] if playable is None else [self.action(a) for a in playable])
+            dict.fromkeys([NULL, *self.arms]) if playable is None else self._actions("playable", playable)
         )
-        self.costs = self._checked_costs(costs or {})
-        self._seen: tuple[Coding, NDArray[np.intp], list[tuple[int, NDArray[np.int32]]]] | None = None
+        self.costs = self._checked_costs({} if costs is None else costs)
 
     def __repr__(self) -> str:
         n = sum(map(len, self.merged.values()))
@@ -144,6 +141,19 @@ class CausalBandit:
         return f"CausalBandit(reward={self.reward!r}, {arms}, {len(self.graph)} variables)"
 
     # ------------------------------------------------------------------------------------------------------ actions
+
+    @property
+    def may_observe(self) -> bool:
+        """Whether ``do()`` may be played."""
+        return NULL in self.costs  # costs: of every playable action
+
+    def _actions(self, name: str, actions: Iterable[Action | str]) -> list[Action]:
+        """Return distinct actions in the order listed, with the network's states."""
+        if isinstance(actions, (Action, str)):
+            raise TypeError(f"{name} must be a list of actions, but got one: write [{shown(actions, show=str)}]")
+        if not isinstance(actions, Iterable):
+            raise TypeError(f"{name} must be a list of actions, but got {shown(actions)}")
+        return list(dict.fromkeys(self.action(a) for a in actions))
 
     def action(self, action: Action | str) -> Action:
         """Return the action with the network's states: ``do(X=1)`` finds the state ``"1"``; text is parsed.
@@ -155,24 +165,16 @@ class CausalBandit:
         ValueError
             If it sets an unknown variable, a latent one or the reward, or a value is no state.
         """
-        if isinstance(action, str):
-            action = Action.parse(action)
-        if not isinstance(action, Action):
-            raise TypeError(f"an action must be written do(X=1), but got {action!r}")
-        if action not in self._resolved:
-            self._resolved[action] = self._resolve(action)
-        return self._resolved[action]
-
-    def _resolve(self, action: Action) -> Action:
-        for variable in action:
-            if variable not in self.states:
-                raise ValueError(f"{action} sets {variable}, which is no variable of the graph")
-            if variable == self.reward or variable in self._latents:
-                kind = "the reward" if variable == self.reward else "latent"
-                raise ValueError(f"{action} sets {variable}, which is {kind} and cannot be set")
-        found = {v: self.states[v][find_state(self.states[v], s, v)] for v, s in action.items()}
-        same = all(type(s) is type(action[v]) and s == action[v] for v, s in found.items())
-        return action if same else Action(found)  # the same object is found fastest
+        known = self._resolved.get(action) if isinstance(action, Action) else None
+        if known is None:
+            known = with_states(action, self.states)
+            for variable in known:
+                if variable == self.reward or variable in self._latents:
+                    kind = "the reward" if variable == self.reward else "latent"
+                    raise ValueError(f"{shown(known, show=str)} sets {variable}, which is {kind} and cannot be set")
+            if isinstance(action, Action):
+                self._resolved[action] = known
+        return known
 
     def canonical_of(self, action: Action) -> Action:
         """Return the smallest action of provably equal effect, for an action with the network's states."""
@@ -213,158 +215,81 @@ class CausalBandit:
         return self._shows[question]
 
     @cached_property
-    def required(self) -> tuple[str, ...]:
-        """The variables, other than the reward, whose values some formula needs; in the order of the graph."""
-        needed = set(self._recorded)
+    def factors(self) -> frozenset[tuple[str, frozenset[str]]]:
+        """The factors of the arms' formulas (Eq. 4): P(variable | given) for each of these pairs."""
+        found = set()
         for sequence in self.sequences:
+            given: set[str] = set()
             for treatment, adjusted in sequence or []:
-                needed |= {treatment, *adjusted}
-        return tuple(v for v in self.observed if v in needed)
+                for variable in sorted(adjusted):
+                    found.add((variable, frozenset(given)))
+                    given.add(variable)
+                given.add(treatment)
+            if sequence is not None:
+                found.add((self.reward, frozenset(given)))
+        return frozenset(found)
+
+    @cached_property
+    def formula_variables(self) -> tuple[str, ...]:
+        """The variables, other than the reward, that the arms' formulas hold; in the order of the graph."""
+        needed = set().union(*({v, *given} for v, given in self.factors))
+        return tuple(v for v in self.observed if v in needed and v != self.reward)
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """The variables, other than the reward, that must be told: those of the formulas unless `recording` says so."""
+        if self._recorded is None:
+            return self.formula_variables
+        return tuple(v for v in self.observed if v in self._recorded)
 
     def recording(self, variables: Iterable[str]) -> CausalBandit:
-        """Return the same question with more required variables: those that an estimator needs besides.
+        """Return the same question with other required variables: those that a policy's estimators need.
 
         Raises
         ------
         ValueError
             If one of them is latent or unknown.
         """
-        more = {variables} if isinstance(variables, str) else set(variables)
-        more.discard(self.reward)
-        if odd := sorted(more - set(self.observed)):
-            raise ValueError(f"only observed variables can be recorded, but got {', '.join(odd)}")
-        if more <= set(self.required):
+        needed = ({variables} if isinstance(variables, str) else set(variables)) - {self.reward}
+        if odd := sorted(needed.difference(self.observed)):
+            raise ValueError(
+                f"only observed variables can be recorded, but got {shown(*odd, show=str)}"
+                f"{did_you_mean(odd[0], self.observed)}"
+            )
+        if needed == set(self.required):
             return self
-        wider = copy.copy(self)
-        for derived in ("required", "coding", "_forced", "_cardinalities"):
-            wider.__dict__.pop(derived, None)
-        wider._recorded, wider._seen = self._recorded | more, None
-        return wider
+        other = copy.copy(self)
+        for derived in ("required", "coding", "_encoder"):
+            other.__dict__.pop(derived, None)
+        other._recorded = frozenset(needed)
+        return other
 
     # ------------------------------------------------------------------------------------------------------ samples
 
     @cached_property
     def coding(self) -> Coding:
-        """The coding of what policies are told: the required variables and, last, the reward."""
-        variables = (*self.required, self.reward)
+        """The coding of what policies are told: the variables required, those of the formulas and, last, the reward."""
+        kept = {*self.required, *self.formula_variables}
+        variables = (*(v for v in self.observed if v in kept), self.reward)
         return Coding(variables, tuple(self.states[v] for v in variables))
 
     @cached_property
-    def _forced(self) -> ForcedCodes:
-        return ForcedCodes(self.coding.variables, self.coding.states)
+    def _encoder(self) -> Encoder:
+        return Encoder(self)
 
     def forced_codes(self, actions: Iterable[Action]) -> NDArray[np.int32]:
         """Return the codes that actions force on the variables of `coding`, -1 where they leave them free."""
-        rows = self._forced.rows(actions)  # may lay out a larger table
-        return self._forced.table[rows]
+        return self._encoder.forced_codes(actions)
 
-    @cached_property
-    def _cardinalities(self) -> NDArray[np.int32]:
-        return np.array([len(states) for states in self.coding.states], dtype=np.int32)
-
-    def encode(self, actions: Action | str | Sequence[Action | str], samples: Any) -> Samples:
-        """Return what was told as samples with the bandit's coding, or raise.
-
-        Parameters
-        ----------
-        actions
-            The action of all plays, or one for each; text is parsed.
-        samples
-            `Samples`, a DataFrame, a dict {variable: state} or a list of such dicts, with the reward and the required
-            variables; others are left out.
-
-        Raises
-        ------
-        ValueError
-            If a column or a value is missing, a value is no state or contradicts its action, an action is not one on
-            observed variables, or the numbers of actions and plays differ. The row is named.
-        TypeError
-            If `samples` or an action is of another type.
-        """
-        if isinstance(samples, Samples):
-            distinct, which = self._match(actions, samples)
-            codes = self._columns(samples)
-        else:
-            frame = as_frame(samples)
-            distinct, which = self._actions_told(actions, frame)
-            codes = self._coded(frame, distinct, which)
-        rows = self._forced.rows(distinct)
-        if (wrong := first_contradiction(codes, self._cardinalities, self._forced.table, rows, which)) >= 0:
-            row, column = divmod(wrong, codes.shape[1])
-            if not 0 <= codes[row, column] < self._cardinalities[column]:
-                raise ValueError(f"row {row} has the code {codes[row, column]} for {self.coding.variables[column]}")
-            raise self._contradiction(row, self.coding.variables[column], codes[row, column], distinct[which[row]])
-        return Samples(self.coding, codes, distinct, which, self.reward_array[codes[:, -1]])
-
-    def _contradiction(self, row: int, variable: str, code: int, action: Action) -> ValueError:
-        value = self.states[variable][code]
-        return ValueError(f"row {row} has {variable}={value}, which contradicts its action {action}")
-
-    def _actions_told(
-        self, actions: Action | str | Sequence[Action | str], frame: pd.DataFrame
-    ) -> tuple[tuple[Action, ...], NDArray[np.intp]]:
-        """Return the actions of a frame; where its index names them, those given must be the same."""
-        given = self.action(actions) if isinstance(actions, (Action, str)) else [self.action(a) for a in actions]
-        distinct, which = distinct_actions(given, len(frame))
-        if (named := actions_of_rows(frame)) is not None:
-            for row, (own, i) in enumerate(zip(named, which.tolist(), strict=True)):
-                if self.action(own) != distinct[i]:
-                    raise ValueError(f"row {row} is labelled {own}, which contradicts the action told, {distinct[i]}")
-        return distinct, which
-
-    def _coded(self, frame: pd.DataFrame, distinct: tuple[Action, ...], which: NDArray[np.intp]) -> NDArray[np.int32]:
-        """Return the codes of the bandit's columns; set variables that are recorded beside them are checked as well."""
-        needed = self.coding.variables
-        beside = [v for v in sorted(set().union(*distinct) - set(needed)) if v in frame.columns]
-        codes = Samples.from_frame(frame, {v: self.states[v] for v in (*needed, *beside)}, NULL).codes
-        for j, variable in enumerate(beside, start=len(needed)):
-            for row in range(len(frame)):
-                action = distinct[which[row]]
-                if variable in action and self.states[variable][codes[row, j]] != action[variable]:
-                    raise self._contradiction(row, variable, codes[row, j], action)
-        return np.ascontiguousarray(codes[:, : len(needed)])
-
-    def _match(
-        self, actions: Action | str | Sequence[Action | str], samples: Samples
-    ) -> tuple[tuple[Action, ...], NDArray[np.intp]]:
-        """Return the actions of samples that carry their own; those given must be the same."""
-        named = samples.which.tolist()
-        if len(named) != len(samples.codes) or (named and not 0 <= min(named) <= max(named) < len(samples.actions)):
-            raise ValueError(f"samples must name one of their {len(samples.actions)} actions for each play")
-        own = tuple([self.action(a) for a in samples.actions])
-        if isinstance(actions, (Action, str)):
-            same = all(own[i] == self.action(actions) for i in set(named))
-        else:
-            same = len(actions) == len(samples) and all(
-                given is own[i] or self.action(given) == own[i] for given, i in zip(actions, named, strict=True)
-            )
-        if not same:
-            raise ValueError(f"the actions told must be those of the {len(samples)} samples, but differ from them")
-        return own, samples.which
-
-    def _columns(self, samples: Samples) -> NDArray[np.int32]:
-        """Return the codes of the bandit's columns; how they lie in the samples is worked out once for each coding."""
-        if self._seen is None or self._seen[0] is not samples.coding:
-            position = {v: j for j, v in enumerate(samples.coding.variables)}
-            if missing := [v for v in self.coding.variables if v not in position]:
-                raise ValueError(f"the samples must have the columns {list(self.coding.variables)}, but lack {missing}")
-            columns = np.array([position[v] for v in self.coding.variables], dtype=np.intp)
-            recode = [
-                (j, np.array([find_state(states, s, v) for s in samples.coding.states[columns[j]]], dtype=np.int32))
-                for j, (v, states) in enumerate(zip(self.coding.variables, self.coding.states, strict=True))
-                if samples.coding.states[columns[j]] != states
-            ]
-            self._seen = (samples.coding, columns, recode)
-        _, columns, recode = self._seen
-        if samples.codes.dtype != np.int32:
-            raise TypeError(f"samples must have int32 codes, but have {samples.codes.dtype}")
-        codes = samples.codes.take(columns, axis=1)
-        for j, table in recode:
-            known = (codes[:, j] >= 0) & (codes[:, j] < len(table))
-            codes[:, j] = np.where(known, table[np.where(known, codes[:, j], 0)], -1)  # -1 is refused by `encode`
-        return codes
+    def encode(self, actions: Any, samples: Any = None) -> Samples:
+        """Return what was told as samples with the bandit's coding, or raise: see `Encoder.encode`."""
+        return self._encoder.encode(actions, samples)
 
     def _checked_costs(self, costs: Mapping[Action, float]) -> dict[Action, float]:
+        if not isinstance(costs, Mapping):
+            raise TypeError(f"costs must map actions to costs, as in {{do(): 0.1}}, but got {shown(costs)}")
+        if odd := [f"{action}: {shown(cost)}" for action, cost in costs.items() if not isinstance(cost, Real)]:
+            raise TypeError(f"costs must be numbers, but got {shown(*odd, show=str)}")
         given = {self.action(action): float(cost) for action, cost in costs.items()}
         if wrong := [str(action) for action in given if action not in self.playable]:
             raise ValueError(f"costs must be those of playable actions, but names {', '.join(wrong)}")
@@ -375,22 +300,32 @@ class CausalBandit:
 
 def _reward_array(states: Sequence[State], reward: str, values: Mapping[State, float] | None) -> NDArray[np.float64]:
     """Return the value of each state of the reward."""
+    way = f"as in reward_values={_example(states)}"
     if values is None:
-        if {str(s) for s in states} != {"0", "1"}:
-            example = ", ".join(f"{s!r}: {round(i / (len(states) - 1), 2):g}" for i, s in enumerate(states[:3]))
-            raise ValueError(
-                f"{reward} has the states {', '.join(map(repr, states))}; say what they are worth, as in "
-                f"reward_values={{{example}{', ...' if len(states) > 3 else ''}}}"
-            )
-        return np.array([float(str(s)) for s in states])
+        if {state_name(s) for s in states} != {"0", "1"}:
+            raise ValueError(f"{reward} has the states {shown(*states)}; say what they are worth, {way}")
+        return np.array([float(state_name(s)) for s in states])
+    if not isinstance(values, Mapping):
+        raise TypeError(f"reward_values must map each state of {reward} to its value, {way}, but got {shown(values)}")
     array = np.full(len(states), np.nan)
     for state, value in values.items():
         code = find_state(states, state, reward)
+        if not isinstance(value, Real):
+            raise TypeError(f"reward_values must be numbers in [0, 1], but {shown(state)} has {shown(value)}")
         if not np.isnan(array[code]):
-            raise ValueError(f"reward_values must give every state of {reward} one value, but {state!r} has two")
+            raise ValueError(f"reward_values must give every state of {reward} one value, but {shown(state)} has two")
+        if not 0 <= value <= 1:
+            raise ValueError(f"reward_values must lie in [0, 1], but {shown(state)} has {shown(value)}")
         array[code] = value
-    if missing := [s for s, value in zip(states, array, strict=True) if np.isnan(value)]:
-        raise ValueError(f"reward_values must give every state of {reward} a value, but lacks {missing}")
-    if array.min() < 0 or array.max() > 1:
-        raise ValueError(f"reward_values must lie in [0, 1], but got {dict(values)}")
+    if lacking := [s for s, value in zip(states, array, strict=True) if np.isnan(value)]:
+        raise ValueError(f"reward_values must give every state of {reward} a value, but lacks [{shown(*lacking)}]")
     return array
+
+
+def _example(states: Sequence[State]) -> str:
+    """Return an example of reward values, with numbers where the names of the states say which is the larger."""
+    names = [state_name(s).lower() for s in states]
+    pair = next((pair for pair in LESS_AND_MORE if set(pair) == set(names)), None)
+    values = ["..."] * len(states) if pair is None else [f"{pair.index(name)}" for name in names]
+    items = shown(*zip(states, values, strict=True), show=lambda item: f"{shown(item[0])}: {item[1]}")
+    return f"{{{items}}}" + ("" if pair else ", with a number in [0, 1] for each")

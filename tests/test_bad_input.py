@@ -21,6 +21,7 @@ from pgcpe import (
     CausalBandit,
     CausalSuccessiveRejects,
     EmpiricalMeans,
+    Encoder,
     LilUCB,
     ParallelBandit,
     Policy,
@@ -44,6 +45,7 @@ from pgcpe import (
     interventions,
     is_admissible_sequence,
     load_network,
+    read_history,
 )
 from pgcpe.confidence.paper_radii import paper_bglm_radius, paper_direct_radius, paper_observational_radius
 from pgcpe.confidence.sequences import kt_interval, lucb1_radius
@@ -109,6 +111,10 @@ TABLE = [
         "radius must be 'kt', 'paper', 'kl'",
     ),
     ("EmpiricalMeans", lambda: EmpiricalMeans().start(question()).intervals(2.0), "level must be between"),
+    ("Encoder", lambda: Encoder(question()).encode(do(), ROW, missing="keep"), "missing must be 'raise' or 'drop'"),
+    ("Encoder", lambda: Encoder(question()).encode(None, ROW), "give the actions of the plays"),
+    ("read_history", lambda: read_history("action,X", question()), "No such file"),
+    ("read_history", lambda: read_history("action,X\n", question()), "path must name a file"),
     ("AdmissibleSequence", lambda: AdmissibleSequence().intervals(0.1), "before start"),
     ("AdmissibleSequence", lambda: AdmissibleSequence().fit(GRAPH, 3), "samples must be"),
     ("BGLM", lambda: BGLM().fit(GRAPH, 3), "samples must be"),

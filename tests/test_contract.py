@@ -263,6 +263,9 @@ def test_bad_input_is_named_and_changes_nothing(make, bandit, case):
     policy = played(make, bandit)
     before = pickle.dumps(known(policy))
     bad, message = BAD[case]
+    if case in ("missing column", "missing value") and not policy.bandit.required:
+        assert policy.tell(*bad()).n_plays == len(policy.history) == 61  # action and outcome are enough
+        return
     with pytest.raises((ValueError, TypeError), match=message):
         policy.tell(*bad())
     assert pickle.dumps(known(policy)) == before

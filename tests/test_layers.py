@@ -8,6 +8,7 @@ import pytest
 import pgcpe
 
 ROOMS = [
+    "graphs.states",
     "graphs.structure",
     "graphs.bif",
     "graphs.shipped",
@@ -33,7 +34,10 @@ ROOMS = [
     "models",
     "plotting",
     "plays.actions",
+    "plays.frames",
     "plays.samples",
+    "plays.encoding",
+    "plays.history",
     "plays",
     "bandit",
     "environment.protocol",

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pgcpe.cli.question import names, settings
 from pgcpe.graphs.explanation import explain
 from pgcpe.graphs.load import load_network
-from pgcpe.graphs.structure import State, States, find_state, states_of
+from pgcpe.graphs.states import find_state
+from pgcpe.graphs.structure import State, States, states_of
 from pgcpe.plays.actions import Action, equal_effect
 
 __all__ = ["carry_out"]

@@ -10,7 +10,8 @@ from typing import Any
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.graphs.load import load_network
-from pgcpe.graphs.structure import State, States, did_you_mean, find_state, shortened, states_of
+from pgcpe.graphs.states import did_you_mean, find_state
+from pgcpe.graphs.structure import State, States, shortened, states_of
 from pgcpe.plays.actions import Action, interventions
 
 __all__ = ["check_picture", "names", "question", "settings"]

@@ -15,7 +15,8 @@ from pgcpe.estimators.node_equations import modelled_graph
 from pgcpe.graphs.identification import nodes_on_paths
 from pgcpe.graphs.structure import pgmpy_part
 from pgcpe.plays.actions import Action
-from pgcpe.plays.samples import actions_of_rows, as_frame
+from pgcpe.plays.encoding import as_frame
+from pgcpe.plays.frames import labels_of
 
 __all__ = [
     "bglm_observation_probabilities",
@@ -144,7 +145,7 @@ def estimated_observation_probabilities(bandit: CausalBandit, data: Any) -> pd.S
     [1.0, 0.3, 0.7, 0.01, 0.99]
     """
     frame = as_frame(data)
-    samples = bandit.encode(actions_of_rows(frame) or NULL, frame)
+    samples = bandit.encode(labels_of(frame) or NULL, frame)
     estimator = AdmissibleSequence(refresh=1).start(bandit).update(samples)
     if not any(not samples.actions[i] for i in set(samples.which.tolist())):
         raise ValueError("there is no passive observation to estimate from")

@@ -16,7 +16,8 @@ from pgcpe.environment.exact import expected_rewards
 from pgcpe.graphs.structure import causal_order, states_of, structure_of
 from pgcpe.models.network_tables import tables_of
 from pgcpe.plays.actions import Action
-from pgcpe.plays.samples import Coding, ForcedCodes, Samples, distinct_actions
+from pgcpe.plays.frames import distinct_actions
+from pgcpe.plays.samples import Coding, ForcedCodes, Samples
 
 __all__ = ["SimulatedEnvironment"]
 

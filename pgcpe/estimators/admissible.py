@@ -22,9 +22,11 @@ from pgcpe.estimators.empirical_means import check_radius
 from pgcpe.estimators.forest import MOST_CELLS, Plays, count_plays, forest_of, intersect_intervals, plug_in, tree_of
 from pgcpe.estimators.schedule import Observations
 from pgcpe.graphs.explanation import explain
-from pgcpe.graphs.structure import State, structure_of
-from pgcpe.plays.actions import Action
-from pgcpe.plays.samples import Samples, actions_of_rows, as_frame, distinct_actions, told_actions
+from pgcpe.graphs.structure import State, States, states_of, structure_of
+from pgcpe.plays.actions import Action, with_states
+from pgcpe.plays.encoding import as_frame, rows_told
+from pgcpe.plays.frames import labels_of
+from pgcpe.plays.samples import Samples
 
 __all__ = ["AdmissibleSequence"]
 
@@ -186,14 +188,14 @@ class AdmissibleSequence(IntervalEstimator):
             The states of the variables of a bare graph, 0 and 1 for those not named.
         """
         structure_of(graph)  # refuses what is no directed acyclic graph
-        passive = _passive(data, actions)
-        self.graph_, self.states_, self.data_ = graph, states, passive
+        known = states_of(graph, states)
+        self.graph_, self.states_, self.data_ = graph, known, _passive(data, actions, known)
         return self
 
     def partial_fit(self, data: Any, actions: Action | Sequence[Action] | None = None) -> Self:
         """Take more data."""
         check_is_fitted(self, "graph_", msg="fit a graph first: partial_fit only adds data to it")
-        passive = _passive(data, actions)
+        passive = _passive(data, actions, self.states_)
         self.data_ = pd.concat([self.data_, passive], ignore_index=True) if len(self.data_) else passive
         return self
 
@@ -236,12 +238,11 @@ class AdmissibleSequence(IntervalEstimator):
         return Estimate(value, math.sqrt(variance))
 
 
-def _passive(data: Any, actions: Action | Sequence[Action] | None) -> pd.DataFrame:
+def _passive(data: Any, actions: Action | Sequence[Action] | None, states: States) -> pd.DataFrame:
     """Return a copy of the rows of passive observation, without their index."""
     frame = as_frame(data)
-    distinct, which = distinct_actions(told_actions(actions, frame), len(frame))
+    if actions is None and labels_of(frame) is None:
+        actions = Action()
+    distinct, which = rows_told(actions, frame, lambda action: with_states(action, states))
     null = np.array([not action for action in distinct], dtype=np.bool_)
-    for row, label in enumerate(actions_of_rows(frame) or []):
-        if (not label) != null[which[row]]:
-            raise ValueError(f"row {row} is labelled {label}, which contradicts the action given")
     return frame.loc[null[which]].reset_index(drop=True) if len(frame) else frame.reset_index(drop=True)

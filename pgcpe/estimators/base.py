@@ -40,8 +40,8 @@ class Estimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is no
     bandit_: CausalBandit
 
     def required(self, bandit: CausalBandit) -> tuple[str, ...]:
-        """Return the variables that must be recorded for it, besides ``bandit.required``."""
-        return ()
+        """Return the variables that must be recorded for it; by default those of the arms' formulas."""
+        return bandit.formula_variables
 
     @abstractmethod
     def start(self, bandit: CausalBandit) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import networkx as nx
 import numpy as np
@@ -21,16 +21,10 @@ from pgcpe.estimators.schedule import Observations
 from pgcpe.graphs.identification import nodes_on_paths
 from pgcpe.graphs.structure import State, States, states_of, structure_of
 from pgcpe.models.sigma import Sigma, check_draws
-from pgcpe.plays.actions import Action
-from pgcpe.plays.samples import (
-    ForcedCodes,
-    Samples,
-    actions_of_rows,
-    as_frame,
-    distinct_actions,
-    first_contradiction,
-    told_actions,
-)
+from pgcpe.plays.actions import Action, with_states
+from pgcpe.plays.encoding import Encoder, as_frame
+from pgcpe.plays.frames import labels_of
+from pgcpe.plays.samples import Coding, ForcedCodes, Samples
 from pgcpe.plotting import plot_graph
 
 __all__ = ["BGLM"]
@@ -155,8 +149,9 @@ class BGLM(IntervalEstimator):
         self._prepare(graph, bandit.states)
         self._check_options()
         nodes = self._equations.regressions.nodes
-        if missing := [v for v in nodes if v not in bandit.coding.variables]:
-            raise ValueError(f"the bandit must record {', '.join(missing)}: use bandit.recording({missing})")
+        if missing := [v for v in nodes if v not in (*bandit.required, bandit.reward)]:
+            needed = list(self.required(bandit))
+            raise ValueError(f"the bandit must record {', '.join(missing)}: use bandit.recording({needed})")
         self._columns = np.array([bandit.coding.variables.index(v) for v in nodes])
         self._sigma = self._sigma_of(bandit)
         if barred := [str(action) for action in bandit.playable if self.constant in action]:
@@ -407,33 +402,42 @@ class BGLM(IntervalEstimator):
         return self._equations
 
 
+class _Model(NamedTuple):
+    """What stands for a bandit where a model is fitted by itself: all nodes are wanted, and nothing is a reward."""
+
+    graph: nx.DiGraph
+    states: States
+    coding: Coding
+    constant: str | None
+    reward_array: None = None
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """All."""
+        return self.coding.variables
+
+    @property
+    def factors(self) -> list[tuple[str, frozenset[str]]]:
+        """Every node given its parents."""
+        return [(v, frozenset(self.graph.predecessors(v))) for v in self.graph if v != self.constant]
+
+    def action(self, action: Action | str) -> Action:
+        """Return an action on nodes that have an equation, with the states of the graph."""
+        found = with_states(action, self.states, partly=True)
+        if unknown := [v for v in found if v not in self.graph or v == self.constant]:
+            raise ValueError(f"{found} sets {', '.join(unknown)}, which has no equation in the model")
+        return found
+
+
 def _coded(graph: nx.DiGraph, states: States, constant: str | None, data: Any, actions: Any) -> Samples:
     """Return data as samples of the nodes of a graph, once every row fits its action, its label and the constant."""
     frame = as_frame(data)
-    given = told_actions(actions, frame)
-    for action in distinct_actions(given, len(frame))[0]:
-        if unknown := [v for v in action if v not in graph or v == constant]:
-            raise ValueError(f"{action} sets {', '.join(unknown)}, which has no equation in the model")
-    columns = {v: states[v] for v in graph if v != constant or v in frame.columns}
-    samples = Samples.from_frame(frame, columns, given)
-    variables = samples.coding.variables
-    forced = ForcedCodes(variables, samples.coding.states)
-    rows = forced.rows(samples.actions)
-    if (named := actions_of_rows(frame)) is not None:
-        labels, which = distinct_actions(named, len(frame))
-        label_rows = forced.rows(labels)
-        other = (forced.table[label_rows[which]] != forced.table[rows[samples.which]]).any(axis=1)
-        if other.any():
-            row = int(np.argmax(other))
-            raise ValueError(f"row {row} is labelled {named[row]}, which contradicts the action given")
-    cards = np.full(len(columns), 2, dtype=np.int32)
-    if (wrong := first_contradiction(samples.codes, cards, forced.table, rows, samples.which)) >= 0:
-        row, column = divmod(wrong, len(columns))
-        raise ValueError(
-            f"row {row} has {variables[column]}={states[variables[column]][samples.codes[row, column]]}, which "
-            f"contradicts its action {samples.actions[samples.which[row]]}"
-        )
-    if constant is not None and constant in columns:
+    variables = tuple(v for v in graph if v != constant or v in frame.columns)
+    if actions is None and labels_of(frame) is None:
+        actions = Action()
+    coding = Coding(variables, tuple(tuple(states[v]) for v in variables))
+    samples = Encoder(_Model(graph, states, coding, constant)).encode(actions, frame)
+    if constant is not None and constant in variables:
         one = states[constant].index(state_of_one(states[constant]))
         if (other := samples.codes[:, variables.index(constant)] != one).any():
             raise ValueError(f"row {int(np.argmax(other))} has another {constant} than 1, but it is the constant")

@@ -50,6 +50,10 @@ class EmpiricalMeans(IntervalEstimator):
         own = self.radius == "lucb1" and (self.alpha is None or self.alpha >= 1)
         return "exact" if self.radius in ("kt", "kl") or own else "heuristic"
 
+    def required(self, bandit: CausalBandit) -> tuple[str, ...]:
+        """Return none: the action and the reward are enough."""
+        return ()
+
     @property
     def means_(self) -> NDArray[np.float64]:
         """The mean reward of each arm's own plays, 1/2 before the first."""

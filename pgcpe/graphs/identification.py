@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import networkx as nx
 from pgmpy.base import DAG
 
-from pgcpe.graphs.structure import States, checked_graph, did_you_mean, latents_of, structure_of
+from pgcpe.graphs.states import did_you_mean
+from pgcpe.graphs.structure import States, checked_graph, latents_of, structure_of
 
 __all__ = [
     "AdmissibleSteps",

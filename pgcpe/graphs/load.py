@@ -18,7 +18,8 @@ import numpy as np
 
 from pgcpe.graphs.bif import Table, parse_bif, parse_xmlbif
 from pgcpe.graphs.shipped import shipped_file, shipped_networks
-from pgcpe.graphs.structure import States, did_you_mean, pgmpy_part, shortened, structure_of
+from pgcpe.graphs.states import did_you_mean
+from pgcpe.graphs.structure import States, pgmpy_part, shortened, structure_of
 
 __all__ = ["load_network"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import warnings
@@ -10,16 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import networkx as nx
-import numpy as np
 from pgmpy.base import DAG
+
+from pgcpe.graphs.states import did_you_mean
 
 __all__ = [
     "State",
     "States",
     "causal_order",
     "checked_graph",
-    "did_you_mean",
-    "find_state",
     "latents_of",
     "shortened",
     "states_of",
@@ -67,49 +65,6 @@ def states_of(graph: nx.DiGraph, states: Mapping[str, Sequence[State]] | None = 
             raise ValueError(f"{variable} has the states {list(known[variable])} in the network, but got {list(given)}")
         known[variable] = tuple(given)
     return {variable: known.get(variable, (0, 1)) for variable in nodes}
-
-
-def find_state(states: Sequence[State], value: State, variable: str) -> int:
-    """Return the code of a value among the states of a variable.
-
-    A state that equals the value is taken, else one with the same name: 1 finds ``"1"``, 1.0 finds ``"1"``, True finds
-    ``"true"``.
-
-    Raises
-    ------
-    ValueError
-        If no state fits. The message lists the states.
-    """
-    for code, state in enumerate(states):
-        if type(state) is type(value) and state == value:
-            return code
-    if isinstance(value, np.generic):
-        value = value.item()
-    names = {str(value)}
-    if isinstance(value, bool):
-        names.add(str(value).lower())
-    elif isinstance(value, float) and value.is_integer():
-        names.add(str(int(value)))
-    for code, state in enumerate(states):
-        if isinstance(state, str) or isinstance(value, str):
-            if str(state) in names:
-                return code
-        elif state == value:
-            return code
-    raise ValueError(f"{variable} has the states {', '.join(map(repr, states))}, but got {value!r}")
-
-
-def did_you_mean(name: object, known: Iterable[object]) -> str:
-    """Return ``"; did you mean 'smoke'?"`` for a name that is nearly a known one, else an empty string.
-
-    Examples
-    --------
-    >>> did_you_mean("Smokes", ["asia", "smoke"]), did_you_mean("age", ["asia", "smoke"])
-    ("; did you mean 'smoke'?", '')
-    """
-    alike = {str(other).casefold(): str(other) for other in known}
-    near = difflib.get_close_matches(str(name).casefold()[:100], alike, n=1)
-    return f"; did you mean {alike[near[0]]!r}?" if near else ""
 
 
 def shortened(text: str, length: int = 100) -> str:

@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import Any
 
 import networkx as nx
-import numpy as np
 
 from pgcpe.graphs.identification import relevant_treatments
-from pgcpe.graphs.structure import State, checked_graph, find_state, latents_of, states_of
+from pgcpe.graphs.states import did_you_mean, find_state, plain, shown
+from pgcpe.graphs.structure import State, States, checked_graph, latents_of, states_of
 
-__all__ = ["Action", "do", "equal_effect", "interventions"]
+__all__ = ["Action", "do", "equal_effect", "interventions", "with_states"]
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*([eE][-+]?\d+)?|\.\d+([eE][-+]?\d+)?|inf|nan)")
 QUOTED = r'\s*"(?:[^"\\]|\\.)*"\s*'
@@ -47,12 +47,12 @@ class Action(Mapping[str, State]):
     __slots__ = ("__dict__", "_settings")
 
     def __init__(self, settings: Mapping[str, State] = {}) -> None:
-        plain = {v: s.item() if isinstance(s, np.generic) else s for v, s in settings.items()}
-        for variable, state in plain.items():
+        own = {v: plain(s) for v, s in settings.items()}
+        for variable, state in own.items():
             hash(state)  # an unhashable state is a TypeError here, not where the action is first looked up
             if not isinstance(variable, str) or variable == "":
-                raise TypeError(f"a variable must be named by a string that is not empty, but got {variable!r}")
-        self._settings = dict(sorted(plain.items(), key=lambda item: str(item[0])))
+                raise TypeError(f"a variable must be named by a string that is not empty, but got {shown(variable)}")
+        self._settings = dict(sorted(own.items(), key=lambda item: str(item[0])))
 
     @cached_property
     def _hash(self) -> int:
@@ -82,7 +82,7 @@ class Action(Mapping[str, State]):
         return Action, (self._settings,)
 
     def __str__(self) -> str:
-        items = (f"{_quote(v, '=')}={s if not isinstance(s, str) else _quote(s)}" for v, s in self._settings.items())
+        items = (f"{_quote(v, '=')}={_written(s)}" for v, s in self._settings.items())
         return f"do({', '.join(items)})"
 
     __repr__ = __str__
@@ -91,32 +91,16 @@ class Action(Mapping[str, State]):
     def parse(cls, text: str) -> Action:
         """Return the action that `text` writes, as ``str`` gives it.
 
-        Every item is split at its first ``=``. An unquoted state that is a number is read as one, anything else as a
-        string; double quotes (JSON's) protect strings that look like a number or hold a comma, a quote or blanks at
-        the ends. A state of another type is read back as its name.
+        Every item is split at its first ``=``. An unquoted state that is a number without leading zeros is read as one,
+        anything else as a string; double quotes (JSON's) protect strings that look like a number or hold a comma, a
+        quote or blanks at the ends. A state of another type is read back as its name, by which a bandit finds it.
 
         Raises
         ------
         ValueError
             If `text` is no action, or sets a variable twice.
         """
-        if not isinstance(text, str):
-            raise TypeError(f"an action must be read from a string, but got {text!r}")
-        match = re.fullmatch(r"\s*do\((.*)\)\s*", text, re.DOTALL)
-        if not match:
-            raise ValueError(f"an action must be written like 'do(X1=1, X2=yes)', but got {text!r}")
-        settings: dict[str, State] = {}
-        rest = match[1].strip()
-        while rest:
-            item = ITEM.match(rest)
-            if not item or not item[1].strip() or (item[3] == "," and not rest[item.end() :].strip()):
-                raise ValueError(f"an action must be written like 'do(X1=1, X2=yes)', but got {text!r}")
-            variable = str(_unquote(item[1].strip(), numbers=False))
-            if variable in settings:
-                raise ValueError(f"{text!r} sets {variable} twice")
-            settings[variable] = _unquote(item[2].strip())
-            rest = rest[item.end() :]
-        return cls(settings)
+        return cls({v: s if quoted else _number(s) for v, (s, quoted) in _settings(text).items()})
 
 
 def do(settings: Mapping[str, State] | None = None, /, **more: State) -> Action:
@@ -131,6 +115,43 @@ def do(settings: Mapping[str, State] | None = None, /, **more: State) -> Action:
     if twice := sorted(set(settings) & set(more)):
         raise ValueError(f"a variable must be set once, but {twice} are set twice")
     return Action(settings | more)
+
+
+def with_states(action: Action | str, states: States, *, partly: bool = False) -> Action:
+    """Return an action with the states of its variables as they are named there.
+
+    Text is read with every state as it is written: ``do(X=1e3)`` finds ``"1e3"``, and not ``"1000"``.
+
+    Parameters
+    ----------
+    action
+        The action, or its text.
+    states
+        The states of the variables.
+    partly
+        Whether other variables may be set as well; they are left as they are.
+
+    Raises
+    ------
+    TypeError
+        If it is neither an `Action` nor text.
+    ValueError
+        If it sets an unknown variable, or a value is no state.
+    """
+    if isinstance(action, str):
+        written = {v: (s if v in states or quoted else _number(s)) for v, (s, quoted) in _settings(action).items()}
+        action = Action(written)
+    if not isinstance(action, Action):
+        raise TypeError(f"an action must be written do(X=1), but got {shown(action)}")
+    for variable in () if partly else action:
+        if variable not in states:
+            raise ValueError(
+                f"{shown(action, show=str)} sets {shown(variable, show=str)}, which is no variable of the graph"
+                f"{did_you_mean(variable, states)}"
+            )
+    found = {v: plain(states[v][find_state(states[v], s, v)]) if v in states else s for v, s in action.items()}
+    same = all(type(s) is type(action[v]) and s == action[v] for v, s in found.items())
+    return action if same else Action(found)  # the same object is found fastest
 
 
 def equal_effect(graph: nx.DiGraph, action: Action, outcome: str) -> Action:
@@ -255,10 +276,40 @@ def _quote(name: str, also: str = "") -> str:
     return name if plain and (also or not NUMBER.fullmatch(name)) else json.dumps(name, ensure_ascii=False)
 
 
-def _unquote(text: str, numbers: bool = True) -> State:
-    if text.startswith('"'):
-        return json.loads(text)
-    if numbers and NUMBER.fullmatch(text):
-        number = float(text)
-        return int(text) if re.fullmatch(r"[-+]?\d+", text) else number if math.isfinite(number) else text
-    return text
+def _written(state: State) -> str:
+    """Return a state as `Action.parse` reads it back, or else reads its name."""
+    return str(state) if isinstance(state, (int, float)) else _quote(str(state))
+
+
+def _settings(text: str) -> dict[str, tuple[str, bool]]:
+    """Return for each variable that an action's text sets the state as it is written, and whether in quotes."""
+    if not isinstance(text, str):
+        raise TypeError(f"an action must be read from a string, but got {shown(text)}")
+    wrong = f"an action must be written like 'do(X1=1, X2=yes)', but got {shown(text)}"
+    match = re.fullmatch(r"\s*do\((.*)\)\s*", text, re.DOTALL)
+    if not match:
+        raise ValueError(wrong)
+    settings: dict[str, tuple[str, bool]] = {}
+    rest = match[1].strip()
+    while rest:
+        item = ITEM.match(rest)
+        if not item or not item[1].strip() or (item[3] == "," and not rest[item.end() :].strip()):
+            raise ValueError(wrong)
+        (variable, _), state = (_unquoted(part.strip()) for part in item.group(1, 2))
+        if variable in settings:
+            raise ValueError(f"{shown(text)} sets {shown(variable, show=str)} twice")
+        settings[variable] = state
+        rest = rest[item.end() :]
+    return settings
+
+
+def _unquoted(text: str) -> tuple[str, bool]:
+    return (json.loads(text), True) if text.startswith('"') else (text, False)
+
+
+def _number(text: str) -> State:
+    """Return the number that a text writes; another text, and a code with leading zeros, as it is."""
+    if not NUMBER.fullmatch(text) or re.match(r"[-+]?0\d", text):
+        return text
+    number = float(text)
+    return int(text) if re.fullmatch(r"[-+]?\d+", text) else number if math.isfinite(number) else text

@@ -8,23 +8,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numba import njit
 from numpy.typing import NDArray
 
-from pgcpe.graphs.structure import State, find_state
-from pgcpe.plays.actions import Action
+from pgcpe.graphs.states import find_state
+from pgcpe.graphs.structure import State
+from pgcpe.plays.actions import Action, with_states
+from pgcpe.plays.frames import History, columns_of, distinct_actions, encode_column, labels_of, row_named
 
-__all__ = [
-    "Coding",
-    "ForcedCodes",
-    "Samples",
-    "SamplesBuffer",
-    "actions_of_rows",
-    "as_frame",
-    "distinct_actions",
-    "first_contradiction",
-    "told_actions",
-]
+__all__ = ["Coding", "ForcedCodes", "Samples", "SamplesBuffer"]
 
 Codes = NDArray[np.int32]
 
@@ -94,22 +85,18 @@ class Samples:
             raise ValueError("the samples must have rewards, but have none: encode them with bandit.encode first")
         return self.rewards
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> History:
         """Return one row a play and one column a variable, with its states; the index is the action of the play."""
         named = np.array([str(action) for action in self.actions], dtype=object)
-        columns = {
-            variable: pd.Series(_objects(states)[self.codes[:, j]]).infer_objects()
-            for j, (variable, states) in enumerate(zip(self.coding.variables, self.coding.states, strict=True))
-        }
-        frame = pd.DataFrame(columns, index=range(len(self)), columns=list(self.coding.variables))
-        return frame.set_axis(pd.Index(named[self.which], name="action", dtype=object), axis=0)
+        states = dict(zip(self.coding.variables, self.coding.states, strict=True))
+        return columns_of(self.codes, states, pd.Index(named[self.which], name="action", dtype=object))
 
     @classmethod
     def from_frame(
         cls,
         frame: pd.DataFrame,
         states: Mapping[str, Sequence[State]],
-        actions: Action | Sequence[Action] | None = None,
+        actions: Action | Sequence[Action | str] | None = None,
     ) -> Samples:
         """Return the samples of a frame with one row a play.
 
@@ -132,13 +119,20 @@ class Samples:
         if not frame.columns.is_unique:
             twice = sorted({str(c) for c in frame.columns[frame.columns.duplicated()]})
             raise ValueError(f"the samples must have distinct columns, but {twice} come twice")
-        if actions is None and (actions := actions_of_rows(frame)) is None:
+        if actions is None and (actions := labels_of(frame)) is None:
             raise ValueError("give the actions of the rows: the frame has no index named 'action'")
         coding = Coding(tuple(states), tuple(tuple(s) for s in states.values()))
+        named = dict(zip(coding.variables, coding.states, strict=True))
+        some = [actions] if isinstance(actions, Action) else list(actions)
+        known = {a: with_states(a, named, partly=True) for a in dict.fromkeys(some)}
+        told = known[actions] if isinstance(actions, Action) else [known[a] for a in some]
         codes = np.empty((len(frame), len(states)), dtype=np.int32)
         for j, (variable, names) in enumerate(states.items()):
-            codes[:, j] = _encode(frame[variable], tuple(names), variable)
-        return cls(coding, codes, *distinct_actions(actions, len(frame)))
+            codes[:, j] = encode_column(frame[variable], names, variable)
+            if (codes[:, j] < 0).any():
+                row = int(np.argmax(codes[:, j] < 0))
+                raise ValueError(f"{row_named(row, frame.index)} has no value for {variable}")
+        return cls(coding, codes, *distinct_actions(told, len(frame)))
 
 
 class ForcedCodes:
@@ -220,102 +214,3 @@ class SamplesBuffer:
         """Return how often each action was played, in the order of first play."""
         counts = np.bincount(self._which[: self._length], minlength=len(self._actions))
         return {action: n for action, n in zip(self._actions, counts.tolist(), strict=True) if n}
-
-
-def distinct_actions(actions: Action | Sequence[Action], n_rows: int) -> tuple[tuple[Action, ...], NDArray[np.intp]]:
-    """Return the distinct actions of `n_rows` plays and which of them each play performed."""
-    if isinstance(actions, Action):
-        return (actions,), np.zeros(n_rows, dtype=np.intp)
-    if len(actions) != n_rows:
-        raise ValueError(f"there must be one action for each play, but got {len(actions)} actions for {n_rows} plays")
-    number: dict[Action, int] = {}
-    which = np.array([number.setdefault(action, len(number)) for action in actions], dtype=np.intp)
-    return tuple(number), which
-
-
-def told_actions(actions: Any, frame: pd.DataFrame) -> Action | list[Action]:
-    """Return the actions of a frame, one or one for each row: those given, text parsed, else those its index names.
-
-    Raises
-    ------
-    TypeError
-        If one of them is no action.
-    """
-    if actions is None:
-        return actions_of_rows(frame) or Action()
-    some = [actions] if isinstance(actions, (Action, str)) else list(actions)
-    parsed = [Action.parse(a) if isinstance(a, str) else a for a in some]
-    if odd := [a for a in parsed if not isinstance(a, Action)]:
-        raise TypeError(f"an action must be written do(X=1), but got {odd[0]!r}")
-    return parsed[0] if isinstance(actions, (Action, str)) else parsed
-
-
-def actions_of_rows(frame: pd.DataFrame) -> list[Action] | None:
-    """Return the actions that the index of a frame names, as `Samples.to_frame` writes it; None if it names none."""
-    if frame.index.name != "action":
-        return None
-    known = {text: Action.parse(str(text)) for text in dict.fromkeys(frame.index)}
-    return [known[text] for text in frame.index]
-
-
-def as_frame(samples: Any) -> pd.DataFrame:
-    """Return what was told as a frame: a frame, one dict for a single play, a list of dicts, or a dict of columns.
-
-    Raises
-    ------
-    TypeError
-        If it is none of these.
-    """
-    if isinstance(samples, pd.DataFrame):
-        return samples
-    if isinstance(samples, Samples):
-        return samples.to_frame()
-    if isinstance(samples, Mapping):
-        columns = any(isinstance(v, (list, tuple, np.ndarray, pd.Series)) for v in samples.values())
-        return pd.DataFrame(dict(samples)) if columns else pd.DataFrame([dict(samples)], dtype=object)
-    if isinstance(samples, Iterable) and not isinstance(samples, (str, bytes)):
-        plays = list(samples)
-        if all(isinstance(play, Mapping) for play in plays):
-            return pd.DataFrame([dict(play) for play in plays], dtype=object)
-    raise TypeError(
-        "samples must be Samples, a DataFrame, a dict {variable: state} or a list of such dicts, "
-        f"but got {type(samples).__name__}"
-    )
-
-
-def _objects(states: Sequence[State]) -> NDArray[Any]:
-    """Return the states as an object array, whatever they are."""
-    array = np.empty(len(states), dtype=object)
-    array[:] = states
-    return array
-
-
-def _encode(column: pd.Series[Any], states: tuple[State, ...], variable: str) -> NDArray[np.int32]:
-    """Return the codes of a column; every distinct value is looked up once."""
-    try:
-        positions, values = pd.factorize(column, use_na_sentinel=True)
-    except TypeError as error:
-        raise ValueError(f"column {variable} must hold states, but {error}") from None
-    if (positions < 0).any():
-        row = int(np.argmax(positions < 0))
-        raise ValueError(f"row {row} (label {column.index[row]!r}) has no value for {variable}")
-    codes = np.empty(len(values), dtype=np.int32)
-    for i, value in enumerate(values):
-        try:
-            codes[i] = find_state(states, value, variable)
-        except ValueError as error:
-            row = int(np.argmax(positions == i))
-            raise ValueError(f"row {row} (label {column.index[row]!r}): {error}") from None
-    return codes[positions]
-
-
-@njit(cache=True)
-def first_contradiction(codes, cardinalities, forced, action, which):  # type: ignore[no-untyped-def]
-    """Return the flat position of the first code that is none or not what the action of its row forces, or -1."""
-    rows, columns = codes.shape
-    for i in range(rows):
-        for j in range(columns):
-            f = forced[action[which[i]], j]
-            if (f >= 0 and codes[i, j] != f) or not 0 <= codes[i, j] < cardinalities[j]:
-                return i * columns + j
-    return -1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 import warnings
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from pgcpe.environment.protocol import Environment
 from pgcpe.estimators.base import Estimator, IntervalEstimator, Rejected
 from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.plays.actions import Action
+from pgcpe.plays.encoding import Encoder
 from pgcpe.plays.samples import SamplesBuffer
 from pgcpe.policies.result import Result, arms_table
 from pgcpe.policies.rules.base import PolicyState, SamplingRule, Seed, StoppingRule
@@ -96,7 +98,7 @@ class Policy:
             raise ValueError(
                 f"{type(self).__name__} plays the arms themselves, but playable lacks {', '.join(barred[:5])}"
             )
-        bandit = bandit.recording(v for model in models for v in model.required(bandit))
+        bandit = bandit.recording(v for estimator in (direct, *models) for v in estimator.required(bandit))
         self.bandit, self.epsilon, self.delta = bandit, epsilon, delta
         self._direct = clone(direct).start(bandit)
         self._models = [clone(model).start(bandit) for model in models]
@@ -108,7 +110,7 @@ class Policy:
         self._rank = np.random.default_rng(seed).permutation(n_arms)
         self._conflicts, self._all = np.zeros(n_arms, dtype=np.bool_), np.ones(n_arms, dtype=np.bool_)
         self._rejected: Rejected = None
-        self._told, self._observed = SamplesBuffer(bandit.coding), 0
+        self._encoder, self._told, self._observed = Encoder(bandit), SamplesBuffer(bandit.coding), 0
         self._decide()
 
     def __repr__(self) -> str:
@@ -117,6 +119,10 @@ class Policy:
             f"{type(self).__name__}({len(self.bandit.arms)} arms{goal}: "
             f"{self.n_plays} plays, {'recommends' if self.certificate else 'leaning to'} {self.recommendation})"
         )
+
+    def __copy__(self) -> Self:
+        """Return a policy that goes its own way: nothing that is told to one reaches the other."""
+        return copy.deepcopy(self)
 
     # ------------------------------------------------------------------------------------------------------ ask, tell
 
@@ -133,7 +139,7 @@ class Policy:
             raise ValueError(f"n must be an integer of at least 1, but got {n}")
         return list(self._next) if n is None else self._sampling.batch(self._next, n)
 
-    def tell(self, actions: Action | str | Sequence[Action | str], samples: Any) -> Self:
+    def tell(self, actions: Any, samples: Any = None, *, missing: str = "raise") -> Self:
         """Learn from plays, asked for or not: logged data and late results are told here as well.
 
         Results may come in any order that does not depend on the outcomes. Told successes first, no interval could hold
@@ -146,20 +152,23 @@ class Policy:
             A frame whose index is named "action", such as `history`, must agree.
         samples
             What was observed: `Samples`, a DataFrame with one row a play, a dict {variable: state} for one play, or a
-            list of such dicts; with the reward and ``bandit.required``, others are left out.
+            list of such dicts; with the reward and ``policy.bandit.required``, others are left out. What names its own
+            actions may come alone: ``policy.tell(read_history("plays.csv", policy.bandit))``.
+        missing
+            ``"raise"``, or ``"drop"``: rows that lack a value other than the reward are left out and counted in
+            `dropped_`. What is learned then rests on values that are missing independently of the outcome.
 
         Raises
         ------
         ValueError, TypeError
-            If anything is missing, unknown or contradicts its action (see `CausalBandit.encode`). Nothing is learned
-            then.
+            If anything is missing, unknown or contradicts its action (see `Encoder.encode`). Nothing is learned then.
 
         Warns
         -----
         UserWarning
             When an arm's direct interval and a model's turn out to have nothing in common.
         """
-        told = self.bandit.encode(actions, samples)
+        told = self._encoder.encode(actions, samples, missing=missing)
         self._told.append(told)
         self._observed += int(np.array([not action for action in told.actions], dtype=np.bool_)[told.which].sum())
         while len(told):  # a phase may end, and the next be planned, in the midst of what is told
@@ -281,6 +290,11 @@ class Policy:
     def plays_by_action(self) -> dict[Action, int]:
         """How often each action was played, in the order of first play."""
         return self._told.plays_by_action()
+
+    @property
+    def dropped_(self) -> dict[str, int]:
+        """How many plays told with ``missing="drop"`` were left out for want of each variable."""
+        return dict(self._encoder.dropped)
 
     @property
     def cost(self) -> float:

@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 
 from pgcpe import Action, Samples, do
-from pgcpe.plays.samples import Coding, ForcedCodes, SamplesBuffer, as_frame, distinct_actions
+from pgcpe.plays.encoding import as_frame
+from pgcpe.plays.frames import distinct_actions
+from pgcpe.plays.samples import Coding, ForcedCodes, SamplesBuffer
 
 STATES = {"A": ("no", "yes"), "B": (0, 1, 2), "Y": ("0", "1")}
 

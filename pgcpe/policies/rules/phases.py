@@ -20,8 +20,6 @@ from pgcpe.policies.rules.base import PolicyState, SamplingRule, Verdict
 
 __all__ = ["BudgetSpent", "Phases", "checked_budget", "n_arms_of", "needs_observation", "planned", "worst_first"]
 
-NULL = Action()
-
 
 class Phases(SamplingRule):
     """A sampling rule that plans a phase of plays at once and looks at the results when the phase is over.
@@ -133,5 +131,5 @@ def planned(phases: Phases, budget: int, *models: Estimator) -> dict[str, Any]:
 
 def needs_observation(bandit: CausalBandit, name: str) -> None:
     """Raise unless ``do()`` may be played."""
-    if NULL not in bandit.costs:  # costs: of every playable action
+    if not bandit.may_observe:
         raise ValueError(f"{name} observes first, but playable lacks do()")

@@ -95,4 +95,4 @@ class ObserveAndTwoCandidates(SamplingRule):
     def choose(self, state: PolicyState) -> list[Action]:
         """Return ``do()``, a_l and a_h."""
         candidates = TwoCandidates().choose(state)
-        return [NULL, *candidates] if NULL in state.bandit.costs else candidates  # costs: of every playable action
+        return [NULL, *candidates] if state.bandit.may_observe else candidates

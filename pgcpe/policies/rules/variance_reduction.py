@@ -78,7 +78,7 @@ class ObserveLeaderAndOpen(Latest):
             instead = _most(state, [weights] * len(state.pairwise))
             wanted = list(dict.fromkeys(arm if arm in playable else instead for arm in wanted))
         helps = self._observe and len(left) > MANY
-        if NULL in playable and NULL not in wanted and (helps or _observed_too_little(state)):
+        if state.bandit.may_observe and NULL not in wanted and (helps or _observed_too_little(state)):
             wanted = [NULL, *wanted]
         return wanted * max(1, int(BATCH * state.n_plays / len(wanted)))
 
@@ -98,14 +98,13 @@ class Informed(Latest):
 
     def choose(self, state: PolicyState) -> list[Action]:
         """Return one action, as often as it is to be played before the next choice."""
-        playable = state.bandit.costs
-        if NULL in playable and state.n_observed < OBSERVED_FIRST:
+        if state.bandit.may_observe and state.n_observed < OBSERVED_FIRST:
             return [NULL] * (OBSERVED_FIRST - state.n_observed)
         if unknown := _hardly_known(state):
             return unknown
         times = max(1, int(BATCH * state.n_plays))
         if _observed_too_little(state):
-            return [NULL if NULL in playable else _in_turn(state)] * times
+            return [NULL if state.bandit.may_observe else _in_turn(state)] * times
         told = self.told(state)
         worth = self.worth(state) if state.challenger >= 0 else np.zeros(len(state.plays))
         return [_most(state, [np.where(told.by == k, worth, 0.0) for k in range(len(state.pairwise))])] * times
@@ -198,7 +197,7 @@ def _hardly_known(state: PolicyState) -> list[Action]:
 
 
 def _observed_too_little(state: PolicyState) -> bool:
-    if NULL in state.bandit.costs:
+    if state.bandit.may_observe:
         return ROUNDS * state.n_observed < state.n_plays
     return _turn(state) % ROUNDS == 0
 

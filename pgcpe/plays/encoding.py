@@ -1,0 +1,372 @@
+"""What is told becomes codes, checked: actions, frames, dicts and samples, for whoever needs certain variables."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Protocol
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numba import njit
+from numpy.typing import NDArray
+
+from pgcpe.graphs.states import find_state, shown
+from pgcpe.graphs.structure import States
+from pgcpe.plays.actions import Action
+from pgcpe.plays.frames import MISSING, distinct_actions, encode_column, labels_of, row_named
+from pgcpe.plays.samples import Codes, Coding, ForcedCodes, Samples
+
+__all__ = ["Encoder", "Question", "as_frame", "rows_told"]
+
+Rows = tuple[tuple[Action, ...], NDArray[np.intp]]
+"""The distinct actions of some plays, and which of them each play performed."""
+
+FEWEST_SELECTED = 50
+"""In a log of fewer plays a variable may well have but one value by chance."""
+
+
+class Question(Protocol):
+    """What an encoder is for: a `CausalBandit`, or what stands for it where there is none."""
+
+    @property
+    def graph(self) -> nx.DiGraph:
+        """The structure."""
+
+    @property
+    def states(self) -> States:
+        """The states of every variable."""
+
+    @property
+    def coding(self) -> Coding:
+        """The variables wanted, the reward last if there is one."""
+
+    @property
+    def required(self) -> Collection[str]:
+        """Which of them must be told, besides the reward; others are kept where they are."""
+
+    @property
+    def reward_array(self) -> NDArray[np.float64] | None:
+        """The value of each state of the reward; None if there is none."""
+
+    @property
+    def factors(self) -> Collection[tuple[str, frozenset[str]]]:
+        """The variables whose distribution given others is to be learned from passive plays."""
+
+    def action(self, action: Action | str) -> Action:
+        """Return an action with the states of the graph, or raise."""
+
+
+class Encoder:
+    """Turns what is told into `Samples` with the coding of a question, or raises: the one place where that is done.
+
+    Parameters
+    ----------
+    question
+        A `CausalBandit`.
+
+    Attributes
+    ----------
+    dropped
+        How many plays were dropped by ``missing="drop"`` for want of each variable.
+    """
+
+    def __init__(self, question: Question) -> None:
+        self._question, self._coding = question, question.coding
+        self._forced = ForcedCodes(self._coding.variables, self._coding.states)
+        self._cards = np.array([len(states) for states in self._coding.states], dtype=np.int32)
+        reward = () if question.reward_array is None else self._coding.variables[-1:]
+        self._needed = {*question.required, *reward}
+        self._optional = np.array([v not in self._needed for v in self._coding.variables], dtype=np.bool_)
+        self._seen: tuple[Coding, NDArray[np.intp], list[tuple[int, NDArray[np.int32]]]] | None = None
+        self.dropped: Counter[str] = Counter()
+
+    def forced_codes(self, actions: Iterable[Action]) -> Codes:
+        """Return the codes that actions force on the variables of the coding, -1 where they leave them free."""
+        rows = self._forced.rows(actions)  # may lay out a larger table
+        return self._forced.table[rows]
+
+    def encode(self, actions: Any, samples: Any = None, *, missing: str = "raise") -> Samples:
+        """Return what was told as samples with the coding of the question.
+
+        Parameters
+        ----------
+        actions
+            The action of all plays, or one for each; text is parsed. None where the samples name their own.
+        samples
+            `Samples`, a DataFrame, a dict {variable: state} or a list of such dicts, with the variables wanted; others
+            are left out, and what an action sets need not be told. Samples that name their own actions may come alone,
+            in the place of the actions.
+        missing
+            ``"raise"``, or ``"drop"``: plays that lack a value other than the reward are left out and counted.
+
+        Raises
+        ------
+        ValueError
+            If a column or a value is missing, a value is no state or contradicts its action, an action is not one on
+            observed variables, or the numbers of actions and plays differ. The row is named.
+        TypeError
+            If `samples` or an action is of another type.
+
+        Warns
+        -----
+        UserWarning
+            When a log of passive plays has but one value of a variable in all rows that, selected on, would bias what
+            is learned from them.
+        """
+        if missing not in ("raise", "drop"):
+            raise ValueError(f"missing must be 'raise' or 'drop', but got {shown(missing)}")
+        if samples is None:
+            actions, samples = None, actions
+        if isinstance(samples, Samples):
+            distinct, which = self._own_actions(actions, samples)
+            codes = self._columns(samples)
+            self._check(codes, distinct, which, np.arange(len(codes)))
+        else:
+            frame = as_frame(samples)
+            distinct, which = rows_told(actions, frame, self._question.action)
+            codes = self._codes(frame, distinct, which)
+            complete = np.flatnonzero(((codes >= 0) | self._optional).all(axis=1))
+            lacking = Counter() if len(complete) == len(codes) else self._lacking(codes, frame, missing)
+            codes, which = codes[complete], which[complete]
+            self._check(codes, distinct, which, complete)
+            self._warn_if_selected(frame.iloc[complete], np.array([not a for a in distinct], dtype=np.bool_)[which])
+            self.dropped += lacking
+        worth = self._question.reward_array
+        return Samples(self._coding, codes, distinct, which, None if worth is None else worth[codes[:, -1]])
+
+    # ------------------------------------------------------------------------------------------------------- frames
+
+    def _codes(self, frame: pd.DataFrame, distinct: tuple[Action, ...], which: NDArray[np.intp]) -> Codes:
+        """Return the codes of a frame's rows, what their actions set included; -1 where a value is missing."""
+        variables, states = self._coding.variables, self._question.states
+        if not frame.columns.is_unique:
+            twice = sorted({str(c) for c in frame.columns[frame.columns.duplicated()]})
+            raise ValueError(f"the samples must have distinct columns, but [{shown(*twice)}] come twice")
+        codes = self.forced_codes(distinct)[which]  # what an action sets need not be told
+        absent = [v for j, v in enumerate(variables) if v not in frame.columns and (codes[:, j] < 0).any()]
+        self._check_columns([v for v in absent if v in self._needed])
+        for j, variable in enumerate(variables):
+            if variable in frame.columns:
+                told = encode_column(frame[variable], self._coding.states[j], variable)
+                codes[:, j] = np.where(told >= 0, told, codes[:, j])
+        for variable in sorted(set().union(*distinct).difference(variables).intersection(frame.columns)):
+            told = encode_column(frame[variable], states[variable], variable)
+            forced = np.array(
+                [find_state(states[variable], a[variable], variable) if variable in a else -1 for a in distinct]
+            )
+            if (wrong := (told >= 0) & (forced[which] >= 0) & (told != forced[which])).any():
+                row = int(np.argmax(wrong))
+                raise self._contradiction(row, variable, told[row], distinct[which[row]])
+        return codes
+
+    def _lacking(self, codes: Codes, frame: pd.DataFrame, missing: str) -> Counter[str]:
+        """Return how many rows lack each variable, or raise where they may not."""
+        reward = None if self._question.reward_array is None else self._coding.variables[-1]
+        lacking: Counter[str] = Counter()
+        for variable, absent in zip(self._coding.variables, (codes < 0).T, strict=True):
+            if absent.any() and variable in self._needed:
+                if missing == "raise" or variable == reward:
+                    raise ValueError(self._missing(int(np.argmax(absent)), variable, frame, variable == reward))
+                lacking[variable] = int(absent.sum())
+        return lacking
+
+    def _missing(self, row: int, variable: str, frame: pd.DataFrame, needed: bool) -> str:
+        """Return what is said of a value that is missing, and of the way out."""
+        said = f"{row_named(row, frame.index)} has no value for {variable}"
+        if empty := [s for s in self._question.states[variable] if s in MISSING]:
+            return (
+                f"{said}; pandas reads its state {empty[0]!r} as a missing value, read_history(path, bandit) does not"
+            )
+        return said if needed else f"{said}; missing='drop' leaves such rows out"
+
+    def _warn_if_selected(self, frame: pd.DataFrame, passive: NDArray[np.bool_]) -> None:
+        """Warn where all passive rows of a log agree on an effect that depends on what is to be learned from them."""
+        if np.count_nonzero(passive) < FEWEST_SELECTED:
+            return
+        graph, known = self._question.graph, self._needed
+        factors = [(v, given) for v, given in self._question.factors if known >= {v, *given}]
+        below = set().union(*(nx.descendants(graph, v) for v, _ in factors))
+        for variable in [v for v in graph if v in frame.columns and v not in known]:
+            if graph.in_degree(variable) < 2 and variable not in below:
+                continue  # of a rare cause a log may well show one value
+            values = frame.loc[passive, variable]
+            if values.isna().any() or (values != values.iloc[0]).any():
+                continue
+            if any(not nx.is_d_separator(graph, {v}, {variable}, set(given)) for v, given in factors):
+                warnings.warn(
+                    f"{variable} is {shown(values.iloc[0], show=str)} in all {len(values)} passive plays: rows that an "
+                    "effect chose show other distributions than the graph says; tell all plays, or leave these out",
+                    stacklevel=4,
+                )
+
+    # ------------------------------------------------------------------------------------------------------ samples
+
+    def _own_actions(self, actions: Any, samples: Samples) -> Rows:
+        """Return the actions of samples that carry their own; those given must be the same."""
+        action, named = self._question.action, samples.which.tolist()
+        if len(named) != len(samples.codes) or (named and not 0 <= min(named) <= max(named) < len(samples.actions)):
+            raise ValueError(f"samples must name one of their {len(samples.actions)} actions for each play")
+        own = tuple([action(a) for a in samples.actions])
+        if actions is None:
+            return own, samples.which
+        told = told_actions(actions)
+        if isinstance(told, (Action, str)):
+            same = all(own[i] == action(told) for i in set(named))
+        else:
+            same = len(told) == len(named) and all(
+                given is own[i] or action(given) == own[i] for given, i in zip(told, named, strict=True)
+            )
+        if not same:
+            raise ValueError(f"the actions told must be those of the {len(samples)} samples, but differ from them")
+        return own, samples.which
+
+    def _columns(self, samples: Samples) -> Codes:
+        """Return the codes of the variables wanted; how they lie in the samples is worked out once for each coding."""
+        if self._seen is None or self._seen[0] is not samples.coding:
+            wanted, position = self._coding.variables, {v: j for j, v in enumerate(samples.coding.variables)}
+            self._check_columns([v for v in wanted if v not in position and v in self._needed])
+            columns = np.array([position.get(v, -1) for v in wanted], dtype=np.intp)
+            recode = [
+                (j, np.array([find_state(states, s, v) for s in samples.coding.states[columns[j]]], dtype=np.int32))
+                for j, (v, states) in enumerate(zip(wanted, self._coding.states, strict=True))
+                if columns[j] >= 0 and samples.coding.states[columns[j]] != states
+            ]
+            recode += [(int(j), np.empty(0, dtype=np.int32)) for j in np.flatnonzero(columns < 0)]
+            self._seen = (samples.coding, columns, recode)
+        _, columns, recode = self._seen
+        if samples.codes.dtype != np.int32:
+            raise TypeError(f"samples must have int32 codes, but have {samples.codes.dtype}")
+        codes = samples.codes.take(columns, axis=1)
+        for j, table in recode:
+            known = (codes[:, j] >= 0) & (codes[:, j] < len(table))
+            codes[~known, j] = -1  # refused by `_check` where it is needed
+            codes[known, j] = table[codes[known, j]]
+        return codes
+
+    # ------------------------------------------------------------------------------------------------------- checks
+
+    def _check_columns(self, lacking: list[str]) -> None:
+        if lacking:
+            needed = [v for v in self._coding.variables if v in self._needed]
+            raise ValueError(f"the samples must have the columns [{shown(*needed)}], but lack [{shown(*lacking)}]")
+
+    def _check(
+        self, codes: Codes, distinct: tuple[Action, ...], which: NDArray[np.intp], row_of: NDArray[np.intp]
+    ) -> None:
+        """Raise where a code is none or contradicts the action of its play."""
+        rows = self._forced.rows(distinct)
+        if (wrong := _first_contradiction(codes, self._cards, self._optional, self._forced.table, rows, which)) >= 0:
+            row, column = divmod(wrong, codes.shape[1])
+            if not 0 <= codes[row, column] < self._cards[column]:
+                raise ValueError(
+                    f"row {row_of[row]} has the code {codes[row, column]} for {self._coding.variables[column]}"
+                )
+            variable = self._coding.variables[column]
+            raise self._contradiction(row_of[row], variable, codes[row, column], distinct[which[row]])
+
+    def _contradiction(self, row: int, variable: str, code: int, action: Action) -> ValueError:
+        value = shown(self._question.states[variable][code], show=str)
+        return ValueError(f"row {row} has {variable}={value}, which contradicts its action {shown(action, show=str)}")
+
+
+def rows_told(actions: Any, frame: pd.DataFrame, read: Callable[[Action | str], Action]) -> Rows:
+    """Return the actions of the rows of a frame; where its index names them, those given must be the same.
+
+    Parameters
+    ----------
+    actions
+        The action of all rows, or one for each, or None: those that the index names.
+    frame
+        One row a play.
+    read
+        What returns an action with the states of the graph.
+
+    Raises
+    ------
+    ValueError
+        If there are no actions, too few or too many, or a row is labelled otherwise.
+    TypeError
+        If one of them is no action.
+    """
+    named = labels_of(frame)
+    if actions is not None:
+        told = told_actions(actions)
+    elif named is not None:
+        told = list(named)
+    else:
+        raise ValueError("give the actions of the plays, such as do(): the samples have no index named 'action'")
+    known = {a: read(a) for a in ([told] if isinstance(told, (Action, str)) else dict.fromkeys(told))}
+    given = known[told] if isinstance(told, (Action, str)) else [known[a] for a in told]
+    distinct, which = distinct_actions(given, len(frame))
+    if actions is not None and named is not None:
+        labels = {label: read(label) for label in dict.fromkeys(named)}
+        for row, (own, i) in enumerate(zip(named, which.tolist(), strict=True)):
+            if labels[own] != distinct[i]:
+                raise ValueError(
+                    f"row {row} is labelled {shown(own, show=str)}, which contradicts the action given, "
+                    f"{shown(distinct[i], show=str)}"
+                )
+    return distinct, which
+
+
+def told_actions(actions: Any) -> Action | str | list[Action | str]:
+    """Return what was told as an action or a list of them, each an `Action` or text.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    """
+    if isinstance(actions, (Action, str)):
+        return actions
+    several = isinstance(actions, Iterable) and not isinstance(actions, (Mapping, bytes))
+    some = list(actions) if several else [actions]
+    if odd := [a for a in some if not isinstance(a, (Action, str))] if several else [actions]:
+        raise TypeError(f"an action must be written do(X=1), but got {shown(odd[0])}")
+    return some
+
+
+def as_frame(samples: Any) -> pd.DataFrame:
+    """Return what was told as a frame: a frame, one dict for a single play, a list of dicts, or a dict of columns.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+    """
+    if isinstance(samples, pd.DataFrame):
+        return samples
+    if isinstance(samples, Samples):
+        return samples.to_frame()
+    if isinstance(samples, Mapping) and not isinstance(samples, Action):
+        values = list(samples.values())  # a tuple among other values is a state
+        columns = any(isinstance(v, (list, np.ndarray, pd.Series)) for v in values)
+        columns = columns or (len(values) > 0 and all(isinstance(v, tuple) for v in values))
+        return pd.DataFrame(dict(samples)) if columns else pd.DataFrame([dict(samples)], dtype=object)
+    if isinstance(samples, Iterable) and not isinstance(samples, (str, bytes, Action)):
+        plays = list(samples)
+        if all(isinstance(play, Mapping) and not isinstance(play, Action) for play in plays):
+            return pd.DataFrame([dict(play) for play in plays], dtype=object)
+    raise TypeError(
+        "samples must be Samples, a DataFrame, a dict {variable: state} or a list of such dicts, "
+        f"but got {type(samples).__name__}"
+    )
+
+
+@njit(cache=True)
+def _first_contradiction(codes, cards, optional, forced, action, which):  # type: ignore[no-untyped-def]
+    """Return the flat position of the first code that is none or not what the action of its row forces, or -1.
+
+    The code -1, of what is missing, is one where the column is optional.
+    """
+    rows, columns = codes.shape
+    for i in range(rows):
+        for j in range(columns):
+            f = forced[action[which[i]], j]
+            missing = optional[j] and codes[i, j] == -1
+            if not missing and ((f >= 0 and codes[i, j] != f) or not 0 <= codes[i, j] < cards[j]):
+                return i * columns + j
+    return -1

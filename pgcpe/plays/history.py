@@ -1,0 +1,80 @@
+"""Plays from a file: what `policy.history` wrote to CSV comes back as it was."""
+
+from __future__ import annotations
+
+import os
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+
+from pgcpe.graphs.states import shown, state_name
+from pgcpe.plays.encoding import Question
+from pgcpe.plays.frames import MISSING, History, columns_of, encode_column
+
+__all__ = ["read_history"]
+
+
+def read_history(path: str | os.PathLike[str] | IO[str], bandit: Question) -> History:
+    r"""Return the plays in a CSV file with the states of a bandit: the inverse of ``policy.history.to_csv(path)``.
+
+    Every field is read as text and found among the states, so that a state named ``"None"``, ``"01"`` or ``"TRUE"``
+    stays what it is. Other names for missing values, and empty fields, are missing values.
+
+    Parameters
+    ----------
+    path
+        A file, or an open one, with a header. The column ``action`` holds the actions as text; a log without it is told
+        with the action of its rows, as in ``policy.tell(do(), read_history("log.csv", bandit))``.
+    bandit
+        Whose variables are read; other columns are left out.
+
+    Returns
+    -------
+    History
+        A frame indexed by action, to be told as it is: ``policy.tell(read_history("plays.csv", bandit))``.
+
+    Raises
+    ------
+    ValueError
+        If the file is no table, a column stands twice, a text is no action of the bandit or a value no state.
+
+    Examples
+    --------
+    >>> import io
+    >>> from pgmpy.base import DAG
+    >>> from pgcpe import CausalBandit, do, read_history
+    >>> bandit = CausalBandit(DAG([("X", "Y")]), reward="Y", arms=[do(X="01")], states={"X": ("1", "01")})
+    >>> read_history(io.StringIO('action,X,Y\ndo(),01,0\ndo(X=01),01,1\n'), bandit)
+                 X  Y
+    action
+    do()        01  0
+    do(X="01")  01  1
+    """
+    if isinstance(path, str) and "\n" in path:
+        raise ValueError(
+            "path must name a file: read a text that is no file as read_history(io.StringIO(text), bandit)"
+        )
+    table = pd.read_csv(path, header=None, dtype=str, keep_default_na=False)
+    header, table = [str(name) for name in table.iloc[0]], table.iloc[1:].reset_index(drop=True)
+    place = {name: j for j, name in reversed(list(enumerate(header)))}
+    wanted = [v for v in header if v in bandit.states and v != "action"]
+    if twice := sorted({v for v in wanted if header.count(v) > 1}):
+        raise ValueError(f"the file must have distinct columns, but [{shown(*twice)}] come twice")
+    index: pd.Index[Any] = pd.RangeIndex(len(table))
+    if "action" in place:
+        index = pd.Index([_action(text, row, bandit) for row, text in enumerate(table[place["action"]])], dtype=object)
+        index.name = "action"
+    codes = np.empty((len(table), len(wanted)), dtype=np.int32)
+    for j, variable in enumerate(wanted):
+        states, column = bandit.states[variable], table[place[variable]]
+        nothing = MISSING.difference(map(state_name, states))
+        codes[:, j] = encode_column(column.where(~column.isin(nothing)), states, variable)
+    return columns_of(codes, {v: bandit.states[v] for v in wanted}, index)
+
+
+def _action(text: str, row: int, bandit: Question) -> str:
+    try:
+        return str(bandit.action(text))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"row {row}: {error}") from None
