@@ -11,7 +11,8 @@ from helpers import CASES, ROOT, dag
 from pgmpy.base import DAG
 
 from pgcpe import Action, do, expected_reward, load_network, shipped_networks
-from pgcpe.graphs.structure import find_state, latents_of, states_of, structure_of
+from pgcpe.graphs.states import find_state
+from pgcpe.graphs.structure import latents_of, states_of, structure_of
 
 BIF = CASES / "bif"
 EXPECTED = json.loads((BIF / "expected.json").read_text())
