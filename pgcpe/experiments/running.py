@@ -59,6 +59,7 @@ def repeat(
     *,
     seeds: Iterable[int],
     budgets: Sequence[int] | Mapping[str, Sequence[int]],
+    cuts: Sequence[int] | Mapping[str, Sequence[int]] = (),
     experiment: str = "",
     file: str | Path | None = None,
     n_jobs: int | None = None,
@@ -83,7 +84,11 @@ def repeat(
     seeds
         The seeds, each an instance.
     budgets
-        Numbers of plays, the same for all policies or for each by its name.
+        Numbers of plays, the same for all policies or for each by its name. What is recommended at a budget does not
+        depend on the others: it is that of a run with this budget alone.
+    cuts
+        Numbers of plays at which every run breaks off an iteration and asks anew, for all policies or each by its name;
+        by default none, and an iteration is cut by the end of a budget alone.
     experiment
         What the rows are to call this experiment.
     file
@@ -128,6 +133,7 @@ def repeat(
     """
     makers, numbers = _checked_policies(policies, experiment), _checked_seeds(seeds)
     wanted = {name: _checked_budgets(budgets, name) for name in makers}
+    broken = {name: _checked_budgets(cuts, name, "cuts") if cuts else [] for name in makers}
     path = None if file is None else checked_file(file)
     described = {name: _described(make) for name, make in makers.items()}
     kept = frame_of([]) if path is None else kept_rows(path, experiment, described, wanted, numbers)
@@ -137,7 +143,7 @@ def repeat(
     jobs = []
     for seed in numbers:
         if missing := {name: make for name, make in makers.items() if (seed, name) not in done}:
-            jobs.append(delayed(_run_seed)(missing, instance, seed, wanted, experiment))
+            jobs.append(delayed(_run_seed)(missing, instance, seed, wanted, broken, experiment))
     hidden = None if progress is None else not progress
     found: list[Any] = kept.to_dict("records")
     with tqdm(total=len(numbers), initial=len(numbers) - len(jobs), unit=" seeds", disable=hidden) as bar:
@@ -176,16 +182,18 @@ def _checked_seeds(seeds: Iterable[int]) -> list[int]:
     return [int(seed) for seed in numbers]
 
 
-def _checked_budgets(budgets: Sequence[int] | Mapping[str, Sequence[int]], policy: str) -> list[int]:
+def _checked_budgets(
+    budgets: Sequence[int] | Mapping[str, Sequence[int]], policy: str, what: str = "budgets"
+) -> list[int]:
     """Return the budgets of a policy, the smallest first."""
     if isinstance(budgets, Mapping) and policy not in budgets:
-        raise ValueError(f"budgets must name every policy, but lack {policy}")
+        raise ValueError(f"{what} must name every policy, but lack {policy}")
     chosen = budgets[policy] if isinstance(budgets, Mapping) else budgets
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
-        raise TypeError(f"budgets must be a sequence of integers, but got {chosen!r}")
+        raise TypeError(f"{what} must be a sequence of integers, but got {chosen!r}")
     numbers = list(chosen)
     if not numbers or not all(isinstance(b, Integral) and not isinstance(b, bool) and b >= 1 for b in numbers):
-        raise ValueError(f"budgets must be positive integers, at least one, but got {numbers}")
+        raise ValueError(f"{what} must be positive integers, at least one, but got {numbers}")
     return sorted({int(b) for b in numbers})
 
 
@@ -194,6 +202,7 @@ def _run_seed(
     instance: MakeInstance,
     seed: int,
     budgets: dict[str, list[int]],
+    cuts: dict[str, list[int]],
     experiment: str,
 ) -> list[dict[str, Any]]:
     bandit, environment = instance(seed)
@@ -204,7 +213,7 @@ def _run_seed(
         fixed = {"experiment": experiment, "policy": name, "parameters": _described(make)}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="the graph is in doubt")  # the rows count the conflicts
-            for budget, policy, plays in _played(make, bandit, environment, seed, budgets[name]):
+            for budget, policy, plays in _played(make, (bandit, environment), seed, budgets[name], cuts[name]):
                 rows.append({**fixed, "seed": seed, "budget": budget, **_row(policy, plays, bandit, truth)})
     return rows
 
@@ -232,33 +241,48 @@ def _row(policy: Any, plays: int, bandit: CausalBandit, truth: pd.Series[float] 
 
 
 def _played(
-    make: MakePolicy, bandit: CausalBandit, environment: Environment, seed: int, budgets: list[int]
+    make: MakePolicy,
+    question: tuple[CausalBandit, Environment],
+    seed: int,
+    budgets: list[int],
+    cuts: list[int],
 ) -> Iterator[tuple[int, AsksAndLearns, int]]:
     """Yield each budget with a policy that has spent it, or stopped before, and the plays it was told."""
+    bandit, environment = question
     if takes_budget(make):
         for budget in budgets:
             policy = _made(make, bandit, seed=_generator(seed, budget), budget=budget)
             logged = int(getattr(policy, "n_plays", 0))  # they do not count against a fixed budget
-            for _, spent, plays in _spent(policy, copy.deepcopy(environment), [logged + budget]):
+            for _, spent, plays in _spent(policy, copy.deepcopy(environment), [logged + budget], cuts):
                 yield budget, spent, plays
     else:
         policy = _made(make, bandit, seed=_generator(seed, 0))
-        yield from _spent(policy, copy.deepcopy(environment), budgets)
+        yield from _spent(policy, copy.deepcopy(environment), budgets, cuts)
 
 
 def _spent(
-    policy: AsksAndLearns, environment: Environment, budgets: Sequence[int]
+    policy: AsksAndLearns, environment: Environment, budgets: Sequence[int], cuts: Sequence[int]
 ) -> Iterator[tuple[int, AsksAndLearns, int]]:
     """Yield each budget with the policy as it is when it has spent it, stopped, or asks for nothing.
 
-    A budget within an iteration cuts it. What was told is counted here, whatever a policy says of it.
+    A budget within an iteration cuts it for a copy, which is yielded; the policy itself is told the whole iteration, so
+    that what is said at a budget does not depend on the others. What was told is counted here, whatever a policy says.
     """
-    plays = int(getattr(policy, "n_plays", 0))
+    plays, asked = int(getattr(policy, "n_plays", 0)), list[Action]()
     for budget in budgets:
-        while plays < budget and not policy.stopped and (asked := list(policy.ask())[: budget - plays]):
+        while plays < budget and not policy.stopped:
+            asked = asked or list(policy.ask())[: min((cut - plays for cut in cuts if cut > plays), default=None)]
+            if not asked or plays + len(asked) > budget:
+                break
             policy.tell(asked, environment.perform(asked))
-            plays += len(asked)
-        yield budget, policy, plays
+            plays, asked = plays + len(asked), []
+        if plays >= budget or policy.stopped or not asked:
+            yield budget, policy, plays
+        else:
+            twin, world = copy.deepcopy((policy, environment))
+            first = asked[: budget - plays]
+            twin.tell(first, world.perform(first))
+            yield budget, twin, budget
 
 
 def _generator(seed: int, budget: int) -> np.random.Generator:

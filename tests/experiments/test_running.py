@@ -25,6 +25,25 @@ def run_here():
     return len(RUN_HERE)
 
 
+class Alternating:
+    """A policy by its four names alone: every arm in turn, the best mean."""
+
+    def __init__(self, bandit, seed):
+        self.arms, self.told = bandit.arms, {arm: [] for arm in bandit.arms}
+        self.stopped = False
+
+    @property
+    def recommendation(self):
+        return max(self.arms, key=lambda arm: np.mean(self.told[arm] or [0.0]))
+
+    def ask(self):
+        return [min(self.arms, key=lambda arm: len(self.told[arm]))] * 3
+
+    def tell(self, actions, samples):
+        for action, reward in zip(actions, samples.to_frame()["Y"], strict=True):
+            self.told[action].append(float(reward))
+
+
 @pytest.fixture
 def file(tmp_path):
     return tmp_path / "rows.csv"
@@ -52,15 +71,34 @@ def test_a_policy_that_stopped_stays_as_it_is(rows):
     assert not lucb[lucb["budget"] == 50]["stopped"].any()
 
 
-def test_each_row_is_a_run_of_its_own(rows):
-    """What a row says comes again from the policy alone, in one go."""
-    for budget in (50, 200):
+@pytest.mark.parametrize("make", [partial(LUCB, epsilon=0.1), partial(CCPE, epsilon=0.1)])
+def test_each_row_is_a_run_of_its_own(make):
+    """What a row says comes again from the policy alone, in one go, and from a call that asks for no other budget."""
+    budgets = [50, 53, 60, 200]  # within an iteration of two or three plays, and at its end
+    rows = repeat({"it": make}, instance, seeds=[5], budgets=budgets, progress=False)
+    for budget, row in zip(budgets, rows.to_dict("records"), strict=True):
         bandit, environment = instance(5)
         rng = np.random.default_rng(np.random.SeedSequence(5, spawn_key=(0,)))
-        alone = LUCB(bandit, epsilon=0.1, seed=rng)
+        alone = make(bandit, seed=rng)
         alone.run(environment, budget=budget, progress=False)
-        row = rows[(rows["seed"] == 5) & (rows["policy"] == "LUCB") & (rows["budget"] == budget)].iloc[0]
         assert (row["plays"], row["recommendation"]) == (alone.n_plays, str(alone.recommendation))
+        single = repeat({"it": make}, instance, seeds=[5], budgets=[budget], progress=False)
+        assert single.to_dict("records") == [row]
+
+
+def test_cuts_break_iterations_off_whatever_the_budgets():
+    class Told(Alternating):
+        def tell(self, actions, samples):
+            super().tell(actions, samples)
+            TOLD.append(len(actions))
+
+    for budgets, told in (([7, 20], [3, 2, 3, 3, 1, 3, 3, 2]), ([20], [3, 2, 3, 3, 1, 3, 3, 2]), ([7], [3, 2, 2])):
+        TOLD.clear()
+        repeat({"it": Told}, instance, seeds=[0], budgets=budgets, cuts=[5, 12], progress=False)
+        assert sorted(TOLD) == sorted(told if len(budgets) < 2 else [*told, 2])
+
+
+TOLD: list[int] = []
 
 
 def test_regret_is_measured_by_the_truth(rows):
@@ -189,25 +227,6 @@ def test_a_policy_that_was_told_of_plays_before():
 
 
 # ------------------------------------------------------------------------------------------------- policies of others
-
-
-class Alternating:
-    """A policy by its four names alone: every arm in turn, the best mean."""
-
-    def __init__(self, bandit, seed):
-        self.arms, self.told = bandit.arms, {arm: [] for arm in bandit.arms}
-        self.stopped = False
-
-    @property
-    def recommendation(self):
-        return max(self.arms, key=lambda arm: np.mean(self.told[arm] or [0.0]))
-
-    def ask(self):
-        return [min(self.arms, key=lambda arm: len(self.told[arm]))] * 3
-
-    def tell(self, actions, samples):
-        for action, reward in zip(actions, samples.to_frame()["Y"], strict=True):
-            self.told[action].append(float(reward))
 
 
 def test_a_policy_by_its_four_names(file):

@@ -78,22 +78,23 @@ class Figure(ABC):
         progress: bool | None = None,
     ) -> pd.DataFrame:
         """Run the experiments on seeds 0, ..., runs - 1; `file`, `n_jobs` and `progress` as for `repeat`."""
-        return pd.concat(
-            [
+        parts = []
+        for part in self.parts:
+            budgets = {policy: self.budgets(policy) for policy in part.policies}
+            parts.append(
                 repeat(
                     part.policies,
                     part.instance,
                     seeds=range(runs),
-                    budgets={policy: self.budgets(policy) for policy in part.policies},
+                    budgets=budgets,
+                    cuts=budgets,  # the policies are looked at, and go on from there
                     experiment=part.name,
                     file=file,
                     n_jobs=n_jobs,
                     progress=progress,
                 )
-                for part in self.parts
-            ],
-            ignore_index=True,
-        )
+            )
+        return pd.concat(parts, ignore_index=True)
 
     def of(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the rows that belong to the figure.
