@@ -172,19 +172,16 @@ def markdown(rows: pd.DataFrame) -> str:
     for instance, mine in summed.groupby("instance", sort=False):
         bound = int(mine["bound"].iloc[0])
         budgets = [round(bound * times) for times in (1, 1.5, 2)]
-        lines = [
-            f"**{instance}**: at least {bound:,} plays",
-            "",
-            "| policy | " + " | ".join(f"error at {b:,}" for b in budgets) + " | plays to stop | wrong stops |",
-            "|---" * 6 + "|",
-        ]
+        lines = []
         for _, row in mine.iterrows():
-            cells = [f"{row[f'error at {t}']:.3f} ({row[f'over delta {t}']:.2g})" for t in ("1", "1.5", "2")]
+            line = {"policy": row["policy"]}
+            for budget, t in zip(budgets, ("1", "1.5", "2"), strict=True):
+                line[f"error at {budget:,}"] = f"{row[f'error at {t}']:.3f} ({row[f'over delta {t}']:.2g})"
             more = "> " if row["plays"] == BROKEN_OFF else ""
             stop = "" if np.isnan(row["plays"]) else f"{more}{row['plays']:,.0f} ({more}{row['over bound']:.1f})"
             wrong = "" if np.isnan(row["plays"]) else f"{row['wrong stops']:.0f}"
-            lines.append(f"| {row['policy']} | " + " | ".join(cells) + f" | {stop} | {wrong} |")
-        parts.append("\n".join(lines))
+            lines.append(line | {"plays to stop": stop, "wrong stops": wrong})
+        parts.append(f"**{instance}**: at least {bound:,} plays\n\n{frame.as_markdown(pd.DataFrame(lines))}")
     return "\n\n".join(parts)
 
 

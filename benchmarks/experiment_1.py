@@ -16,6 +16,7 @@ import frame
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
+from statsmodels.stats.proportion import proportion_confint
 from tqdm.auto import tqdm
 
 from pgcpe import BGLM, CCPE, LUCB, CausalBandit, EmpiricalMeans, Policy, expected_rewards
@@ -65,23 +66,22 @@ def run(name: str, seeds: list[int]) -> list[dict[str, Any]]:
 
 
 def table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the errors and twice their standard error."""
+    """Return the errors with 95 % intervals of Wilson."""
     grouped = rows.groupby("policy", sort=False)
     columns: dict[str, Any] = {"runs": grouped.size()}
     for budget in BUDGETS:
-        error = grouped[f"wrong_{budget}"].mean()
-        columns[f"error at {budget}"] = error
-        columns[f"+-{budget}"] = 2 * (error * (1 - error) / columns["runs"]) ** 0.5
+        wrong = grouped[f"wrong_{budget}"].sum()
+        low, high = proportion_confint(wrong, columns["runs"], method="wilson")
+        columns |= {f"error at {budget}": wrong / columns["runs"], f"low {budget}": low, f"high {budget}": high}
     columns["runs with conflicts"] = grouped["conflicts"].agg(lambda c: (c > 0).mean())
     return pd.DataFrame(columns).reset_index()
 
 
 def markdown(rows: pd.DataFrame) -> str:
     """Return the table of the README."""
-    lines = ["| policy | " + " | ".join(f"{b} plays" for b in BUDGETS) + " |", "|---" * (1 + len(BUDGETS)) + "|"]
-    for policy, mine in rows.groupby("policy", sort=False):
-        lines.append(f"| {policy} | " + " | ".join(f"{mine[f'wrong_{b}'].mean():.3f}" for b in BUDGETS) + " |")
-    return "\n".join(lines)
+    means = rows.groupby("policy", sort=False)[[f"wrong_{budget}" for budget in BUDGETS]].mean()
+    means.columns = [f"{budget} plays" for budget in BUDGETS]
+    return frame.as_markdown(means.map("{:.3f}".format).reset_index())
 
 
 def study(runs: int, jobs: int) -> pd.DataFrame:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import frame
+import pandas as pd
+
 from pgcpe.experiments import read_rows
 from pgcpe.paper.figures import FIGURES
 
@@ -21,17 +24,12 @@ def markdown(name: str) -> str:
     for panel, mine in FIGURES[name].numbers(read_rows(RESULTS / f"figure_{name}.csv.gz")).groupby("panel", sort=False):
         places = sorted(set(mine["x"]))
         axis = "n = " if name == "3a" else ""
-        lines = [
-            f"**{panel}** ({mine['runs'].min():,} runs)",
-            "",
-            "| policy | " + " | ".join(f"{axis}{place:g}" for place in places) + " |",
-            "|---" * (1 + len(places)) + "|",
-        ]
+        lines = []
         for policy, curve in mine.groupby("policy", sort=False):
             values = curve.set_index("x")["y"]
-            cells = [f"{values[x]:,.0f}" if name == "3a" else f"{values[x]:.3f}".removeprefix("0") for x in places]
-            lines.append(f"| {policy} | " + " | ".join(cells) + " |")
-        parts.append("\n".join(lines))
+            cells = {x: f"{values[x]:,.0f}" if name == "3a" else f"{values[x]:.3f}".removeprefix("0") for x in places}
+            lines.append({"policy": policy, **{f"{axis}{x:g}": cell for x, cell in cells.items()}})
+        parts.append(f"**{panel}** ({mine['runs'].min():,} runs)\n\n{frame.as_markdown(pd.DataFrame(lines))}")
     return "\n\n".join(parts)
 
 

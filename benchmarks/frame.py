@@ -46,6 +46,11 @@ def main(
     print(markdown(rows) if arguments.markdown else table(rows).to_string(index=False, float_format="{:.3f}".format))
 
 
+def as_markdown(table: pd.DataFrame) -> str:
+    """Return a table of texts as Markdown; texts that look like numbers stay as they are written."""
+    return table.to_markdown(index=False, tablefmt="github", disable_numparse=True)
+
+
 def read(path: Path) -> pd.DataFrame:
     """Return the rows of a file."""
     return pd.read_csv(path, keep_default_na=False)

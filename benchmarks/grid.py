@@ -58,7 +58,9 @@ def study(runs: int, jobs: int) -> pd.DataFrame:
     parts = []
     for figure, policy, make, grid, paper, fewer in SEARCHES:
         part = FIGURES[figure].parts[0]
-        found = grid_search(make, part.instance, grid, seeds=range(runs // fewer), budgets=BUDGETS, n_jobs=jobs)
+        found = grid_search(
+            make, part.instance, grid, seeds=range(runs // fewer), budgets=BUDGETS, cuts=BUDGETS, n_jobs=jobs
+        )
         found.insert(0, "experiment", part.name)
         found.insert(1, "policy", policy)
         parts.append(found.assign(paper=paper))
@@ -100,10 +102,7 @@ def _text(factors: list[float]) -> str:
 def markdown(rows: pd.DataFrame) -> str:
     """Return the table of the README."""
     summed = table(rows)
-    lines = ["| " + " | ".join(summed) + " |", "|---" * len(summed.columns) + "|"]
-    for _, row in summed.iterrows():
-        lines.append("| " + " | ".join(f"{v:.3f}" if isinstance(v, float) else str(v) for v in row) + " |")
-    return "\n".join(lines)
+    return frame.as_markdown(summed.map(lambda value: f"{value:.3f}" if isinstance(value, float) else value))
 
 
 if __name__ == "__main__":

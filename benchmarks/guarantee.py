@@ -130,15 +130,16 @@ def markdown(rows: pd.DataFrame) -> str:
     """Return the table of the README: median plays to stop, and the wrong ones among the runs that stopped."""
     summed = table(rows).set_index(["instance", "policy"])
     policies = list(dict.fromkeys(rows["policy"]))
-    lines = ["| network | arms | epsilon | " + " | ".join(policies) + " |", "|---" * (3 + len(policies)) + "|"]
+    lines = []
     for instance in dict.fromkeys(rows["instance"]):
         first = summed.loc[(instance, policies[0])]
-        cells = []
+        line = {"network": instance, "arms": int(first["arms"]), "epsilon": f"{first['epsilon']:g}"}
         for policy in policies:
             mine = rows[(rows["instance"] == instance) & (rows["policy"] == policy)]
-            cells.append(f"{int(summed.loc[(instance, policy), 'plays median']):,} ({int(mine['wrong'].sum())} wrong)")
-        lines.append(f"| {instance} | {int(first['arms'])} | {first['epsilon']:g} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+            plays, wrong = int(summed.loc[(instance, policy), "plays median"]), int(mine["wrong"].sum())
+            line[policy] = f"{plays:,} ({wrong} wrong)"
+        lines.append(line)
+    return frame.as_markdown(pd.DataFrame(lines))
 
 
 def study(runs: int, jobs: int) -> pd.DataFrame:

@@ -113,17 +113,20 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
 
 def markdown(rows: pd.DataFrame) -> str:
     """Return the table of the README."""
-    lines = [
-        "| instance | policy | planned, guess = truth | planned, rough guess | happened | inside |",
-        "|---" * 6 + "|",
-    ]
+    lines = []
     for _, row in table(rows).iterrows():
         cells = [f"{row[g]:,.0f} ({row[f'{g}, low']:,.0f} to {row[f'{g}, high']:,.0f})" for g in ("the truth", "rough")]
-        inside = f"{row['the truth, inside']:.0%}, {row['rough, inside']:.0%}"
         lines.append(
-            f"| {row['instance']} | {row['policy']} | {cells[0]} | {cells[1]} | {row['happened']:,.0f} | {inside} |"
+            {
+                "instance": row["instance"],
+                "policy": row["policy"],
+                "planned, guess = truth": cells[0],
+                "planned, rough guess": cells[1],
+                "happened": f"{row['happened']:,.0f}",
+                "inside": f"{row['the truth, inside']:.0%}, {row['rough, inside']:.0%}",
+            }
         )
-    return "\n".join(lines)
+    return frame.as_markdown(pd.DataFrame(lines))
 
 
 if __name__ == "__main__":

@@ -17,8 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import frame
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from pgcpe import (
     BGLM,
@@ -122,9 +124,10 @@ def study(runs: int, many: int, jobs: int, file: Path) -> None:
 
 def median_interval(plays: pd.Series[int]) -> tuple[float, float]:
     """Return a 95 % bootstrap interval of the median, from 10,000 draws."""
-    draws = np.random.default_rng(0).choice(plays.to_numpy(), size=(10_000, len(plays)))
-    low, high = np.quantile(np.median(draws, axis=1), [0.025, 0.975])
-    return float(low), float(high)
+    found = stats.bootstrap(
+        (plays.to_numpy(),), np.median, n_resamples=10_000, method="percentile", random_state=np.random.default_rng(0)
+    ).confidence_interval
+    return float(found.low), float(found.high)
 
 
 def table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -159,29 +162,28 @@ def approximate_bound(name: str) -> float:
 def markdown(rows: pd.DataFrame) -> str:
     """Return the table of the README."""
     summed = table(rows)
-    lines = ["| experiment | policy | certificate | arms | runs | plays to stop (95 %) | wrong |", "|---" * 7 + "|"]
+    lines = []
     for name in QUESTIONS:
         for _, row in summed[summed["experiment"] == name].sort_values("plays", ascending=False).iterrows():
             unfinished = "> " if row["high"] >= BROKEN_OFF else ""
             plays = f"{unfinished}{row['plays']:,.0f} ({row['low']:,.0f} to {row['high']:,.0f})"
-            lines.append(
-                f"| {name} | {row['policy']} | {row['certificate']} | {row['arms']} | {row['runs']} | {plays} "
-                f"| {row['wrong']} |"
-            )
+            shown = row[["experiment", "policy", "certificate", "arms", "runs", "wrong"]].astype(str)
+            lines.append({**shown, "plays to stop (95 %)": plays})
+        time = "approximate characteristic time of the first graph, times kl"
         bound = f"{approximate_bound(name):,.0f}"
-        lines.append(f"| {name} | approximate characteristic time of the first graph, times kl | | | | {bound} | |")
-    return "\n".join(lines)
+        lines.append({"experiment": name, "policy": time, "plays to stop (95 %)": bound})
+    columns = ["experiment", "policy", "certificate", "arms", "runs", "plays to stop (95 %)", "wrong"]
+    return frame.as_markdown(pd.DataFrame(lines, columns=columns).fillna(""))
 
 
 def summary(rows: pd.DataFrame) -> str:
     """Return the short table of the README: median plays, a column for each experiment."""
     plays = table(rows).pivot(index="policy", columns="experiment", values="plays")
     certificate = rows[rows["certificate"] != ""].groupby("policy")["certificate"].first()
-    lines = ["| policy | certificate | " + " | ".join(QUESTIONS) + " |", "|---" * (2 + len(QUESTIONS)) + "|"]
-    for policy in plays.max(axis=1).sort_values(ascending=False).index:
-        cells = ["" if np.isnan(plays.loc[policy, name]) else f"{plays.loc[policy, name]:,.0f}" for name in QUESTIONS]
-        lines.append(f"| {policy} | {certificate.get(policy, 'none')} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    order = plays.max(axis=1).sort_values(ascending=False).index
+    shown = plays.loc[order, list(QUESTIONS)].map(lambda n: "" if np.isnan(n) else f"{n:,.0f}")
+    shown.insert(0, "certificate", [certificate.get(policy, "none") for policy in order])
+    return frame.as_markdown(shown.reset_index())
 
 
 if __name__ == "__main__":

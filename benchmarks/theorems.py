@@ -174,20 +174,24 @@ def markdown(rows: pd.DataFrame) -> str:
     """Return the tables of the README: plays to stop, then errors at a fixed budget."""
     summed = table(rows)
     stops = summed[summed["experiment"].isin(QUESTIONS)]
-    lines = ["| instance | arms | hard | lower bound | policy | plays | most | upper bound | wrong |", "|---" * 9 + "|"]
-    for _, row in stops.iterrows():
-        lower = f"{row['lower']:,.1f}" if row["experiment"].startswith("parallel") else ""
-        lines.append(
-            f"| {row['experiment']} | {row['arms']} | {row['m']} | {lower} | {row['policy']} | {row['plays']:,.0f} | "
-            f"{row['most']:,.0f} | {row['bound']:,.0f} | {row['error'] * row['runs']:.0f} |"
-        )
+    lines = [
+        {
+            "instance": row["experiment"],
+            "arms": row["arms"],
+            "hard": row["m"],
+            "lower bound": f"{row['lower']:,.1f}" if row["experiment"].startswith("parallel") else "",
+            "policy": row["policy"],
+            "plays": f"{row['plays']:,.0f}",
+            "most": f"{row['most']:,.0f}",
+            "upper bound": f"{row['bound']:,.0f}",
+            "wrong": f"{row['error'] * row['runs']:.0f}",
+        }
+        for _, row in stops.iterrows()
+    ]
     rest = summed[~summed["experiment"].isin(QUESTIONS)]
-    lines += ["", "| m | " + " | ".join(REJECTING) + " | bound on Causal SR |", "|---" * (2 + len(REJECTING)) + "|"]
-    for m, mine in rest.groupby("m", sort=False):
-        errors = mine.set_index("policy")["error"]
-        cells = [f"{errors[policy]:.3f}" for policy in REJECTING]
-        lines.append(f"| {m} | " + " | ".join(cells) + f" | {mine['bound'].iloc[0]:.2g} |")
-    return "\n".join(lines)
+    errors = rest.pivot(index="m", columns="policy", values="error")[list(REJECTING)].map("{:.3f}".format)
+    errors["bound on Causal SR"] = rest.groupby("m")["bound"].first().map("{:.2g}".format)
+    return f"{frame.as_markdown(pd.DataFrame(lines))}\n\n{frame.as_markdown(errors.reset_index())}"
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import frame
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
@@ -185,17 +186,22 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
 
 def markdown(rows: pd.DataFrame) -> str:
     """Return the table of the README."""
-    lines = [
-        "| study | policy | runs | stopped | certified | wrong | with conflicts | median plays |",
-        "|---" * 8 + "|",
-    ]
+    lines = []
     for row in table(rows).itertuples(index=False):
         share, broken_off = row.wrong / max(row.runs, 1), "> " if row.stopped <= row.runs / 2 else ""
         lines.append(
-            f"| {row.study} | {row.policy} | {row.runs:,} | {row.stopped:,} | {row.certified:,} "
-            f"| {row.wrong} ({share:.3f}) | {row.doubted} | {broken_off}{row.plays:,.0f} |"
+            {
+                "study": row.study,
+                "policy": row.policy,
+                "runs": f"{row.runs:,}",
+                "stopped": f"{row.stopped:,}",
+                "certified": f"{row.certified:,}",
+                "wrong": f"{row.wrong} ({share:.3f})",
+                "with conflicts": row.doubted,
+                "median plays": f"{broken_off}{row.plays:,.0f}",
+            }
         )
-    return "\n".join(lines)
+    return frame.as_markdown(pd.DataFrame(lines))
 
 
 if __name__ == "__main__":
