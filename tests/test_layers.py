@@ -8,6 +8,7 @@ import pytest
 import pgcpe
 
 ROOMS = [
+    "_numba",
     "graphs.states",
     "graphs.structure",
     "graphs.bif",
@@ -142,3 +143,10 @@ def test_no_assert_and_no_global_generator(path):
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and node.value.attr == "random":
             assert node.attr in {"default_rng", "Generator", "SeedSequence"}, ast.unparse(node)
+
+
+@pytest.mark.parametrize("path", [f for f in FILES if room(f) != "_numba"], ids=room)
+def test_what_is_compiled_has_a_folder(path):
+    """numba's own decorator refuses to cache where its folders cannot be written."""
+    tree = ast.parse(path.read_text())
+    assert not any(isinstance(n, ast.ImportFrom) and (n.module or "").split(".")[0] == "numba" for n in ast.walk(tree))

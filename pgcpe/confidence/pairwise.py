@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from pgcpe._numba import njit
 from pgcpe.confidence.sequences import bernoulli_kl, kt_regret
 
 __all__ = ["pairwise_glr", "transport_costs"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
+from pgcpe._numba import njit
 from pgcpe.confidence.intervals import Floats, probability
 
 __all__ = ["BGLM_RADII", "paper_bglm_radius", "paper_direct_radius", "paper_observational_radius"]

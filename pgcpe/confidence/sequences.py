@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
+from pgcpe._numba import njit
 from pgcpe.confidence.intervals import Floats, Intervals, probability
 
 __all__ = ["asymptotic_threshold", "kl_intervals", "kt_interval", "lil_radius", "lucb1_radius"]

@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pgcpe._numba import njit
 
 __all__ = ["Parameters", "Tree", "Walk", "smoothed", "smoothed_value", "variance_of", "walk", "walk_into"]
 

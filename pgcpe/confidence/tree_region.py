@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from pgcpe._numba import njit
 from pgcpe.confidence.intervals import probability
 from pgcpe.confidence.tree import Tree, smoothed, variance_of, walk
 

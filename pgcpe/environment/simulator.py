@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numba import njit
 from numpy.typing import NDArray
 
+from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.environment.exact import expected_rewards
 from pgcpe.graphs.structure import causal_order, states_of, structure_of

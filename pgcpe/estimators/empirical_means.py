@@ -6,9 +6,9 @@ import math
 from typing import ClassVar, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.paper_radii import refresh_paper

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.tree import Tree, Walk, smoothed, variance_of, walk_into
 from pgcpe.confidence.tree_region import interval_since

@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import networkx as nx
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from scipy.optimize import minimize
 from scipy.special import betaln, xlogy
 
+from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.base import Estimated, PairwiseEstimator, Rejected, started
 from pgcpe.estimators.bglm import BGLM

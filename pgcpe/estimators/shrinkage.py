@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pgcpe._numba import njit
 
 __all__ = ["FEWEST_PARENTS", "additive_design", "drawn_shares"]
 

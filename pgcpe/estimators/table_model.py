@@ -7,9 +7,9 @@ from typing import Self
 
 import networkx as nx
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.base import MIN_CELL_COUNT, Estimated, PairwiseEstimator, Rejected, started
 from pgcpe.estimators.forest import MOST_CELLS

@@ -12,8 +12,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pgcpe._numba import njit
 
 __all__ = ["MOST_CONFIGURATIONS", "Derivatives", "Layout"]
 

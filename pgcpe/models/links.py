@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
+
+from pgcpe._numba import njit
 
 __all__ = ["LINKS", "Link", "link_named"]
 

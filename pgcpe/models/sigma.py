@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from pgcpe._numba import njit
 from pgcpe.models.contraction import Contraction
 from pgcpe.models.links import Link, probability_of, slope_of
 

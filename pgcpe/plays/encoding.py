@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numba import njit
 from numpy.typing import NDArray
 
+from pgcpe._numba import njit
 from pgcpe.graphs.states import find_state, shown
 from pgcpe.graphs.structure import States
 from pgcpe.plays.actions import Action

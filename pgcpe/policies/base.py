@@ -10,10 +10,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numba import njit
 from sklearn.base import clone
 from tqdm.auto import tqdm
 
+from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.environment.protocol import Environment
