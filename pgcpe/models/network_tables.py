@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgcpe.graphs.structure import State, pgmpy_part, states_of, structure_of
+from pgcpe.graphs.structure import State, states_of, structure_of
+from pgcpe.graphs.tables import build_network, normalised, warn_of_rounding
 
 __all__ = ["Table", "sound_network", "tables_of"]
 
@@ -41,38 +42,45 @@ def tables_of(network: Any) -> dict[str, Table]:
     ValueError
         If a table is missing or does not fit.
     """
-    graph, states = structure_of(network), states_of(network)
-    tables = {}
-    for variable in graph.nodes:
-        table = _table(network, variable, set(graph.predecessors(variable)))
-        values = np.moveaxis(_aligned(table, states), 0, -1)
-        tables[variable] = Table(tuple(table.variables[1:]), states[variable], values)
-    return tables
+    states = states_of(network)
+    return {
+        variable: Table(parents, states[variable], np.moveaxis(values, 0, -1))
+        for variable, (parents, values) in _sound_tables(network, states).items()
+    }
 
 
 def sound_network(network: Any) -> Any:
-    """Return a network whose tables fit its graph and name states in one order, which pgmpy's inference needs."""
-    graph, states = structure_of(network), states_of(network)
-    tables = [_table(network, v, set(graph.predecessors(v))) for v in graph.nodes]
-    if all(tuple(names) == states[v] for table in tables for v, names in table.state_names.items()):
+    """Return a network whose tables fit its graph, sum to 1 and name states in one order, as pgmpy's inference needs.
+
+    Raises
+    ------
+    ValueError
+        If a table is missing or does not fit.
+    """
+    states = states_of(network)
+    tables = _sound_tables(network, states)
+    given = {table.variable: table for table in network.cpds}
+    if all(
+        values is given[variable].values and all(tuple(n) == states[v] for v, n in given[variable].state_names.items())
+        for variable, (_, values) in tables.items()
+    ):
         return network
-    sound = pgmpy_part("models").DiscreteBayesianNetwork()
-    sound.add_nodes_from(graph.nodes)
-    sound.add_edges_from(graph.edges)
-    for table in tables:
-        first, *parents = table.variables
-        values = _aligned(table, states).reshape(len(states[first]), -1)
-        sound.add_cpds(
-            pgmpy_part("factors.discrete").TabularCPD(
-                first,
-                len(states[first]),
-                values,
-                evidence=parents,
-                evidence_card=[len(states[p]) for p in parents],
-                state_names={v: list(states[v]) for v in table.variables},
-            )
-        )
-    return sound
+    return build_network(states, tables)
+
+
+def _sound_tables(
+    network: Any, states: Mapping[str, tuple[State, ...]]
+) -> dict[str, tuple[tuple[str, ...], NDArray[np.float64]]]:
+    """Return the parents and the values, axis 0 the variable, of every table; what is sound already is not copied."""
+    graph = structure_of(network)
+    tables, errors = {}, {}
+    for variable in graph.nodes:
+        table = _table(network, variable, set(graph.predecessors(variable)))
+        parents = tuple(table.variables[1:])
+        values, errors[variable] = normalised(variable, parents, _aligned(table, states), states)
+        tables[variable] = parents, values
+    warn_of_rounding(errors)
+    return tables
 
 
 def _table(network: Any, variable: str, parents: set[str]) -> Any:
@@ -89,24 +97,18 @@ def _table(network: Any, variable: str, parents: set[str]) -> Any:
         raise ValueError(
             f"the table of {variable} is for the parents {table.variables[1:]}, but the graph has {parents}"
         )
-    sums = table.values.sum(axis=0)
-    if not table.values.min() >= 0:
-        raise ValueError(f"the table of {variable} has an entry of {table.values.min()}, which is no probability")
-    if not np.allclose(sums, 1, atol=1e-6):
-        raise ValueError(
-            f"every row of {variable} must sum to 1, but one sums to {sums.ravel()[abs(sums - 1).argmax()]}"
-        )
     return table
 
 
 def _aligned(table: Any, states: Mapping[str, tuple[State, ...]]) -> NDArray[np.float64]:
     """Return the values of a table with every axis in the order of the variable's own states."""
-    values = np.asarray(table.values, dtype=np.float64)
+    values: NDArray[np.float64] = np.asarray(table.values, dtype=np.float64)
     for axis, variable in enumerate(table.variables):
         names = list(table.state_names[variable])
         if set(names) != set(states[variable]):
             raise ValueError(
                 f"the table of {table.variable} gives {variable} the states {names}, not {states[variable]}"
             )
-        values = values.take([names.index(s) for s in states[variable]], axis=axis)
+        if tuple(names) != states[variable]:
+            values = values.take([names.index(s) for s in states[variable]], axis=axis)
     return values

@@ -134,7 +134,7 @@ def test_tables_that_are_none_are_refused():
         lambda: SimulatedEnvironment(network, seed=0),
         lambda: expected_reward(network, do(), reward="Dyspnoea", reward_values={"True": 1, "False": 0}),
     ):
-        with pytest.raises(ValueError, match=r"Smoker has an entry of -0\.5"):
+        with pytest.raises(ValueError, match=r"Smoker has entries that are no probabilities: -0\.5 for False"):
             ask()
 
 

@@ -100,6 +100,87 @@ def test_comments_do_not_shift_the_line_an_error_names():
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "age group",
+        "age (years)",
+        "dose, in mg",
+        'a 5" nail',
+        "a|b",
+        "B or not",
+        "B, C",
+        "x = y",
+        "(B)",
+        "a  b",
+    ],
+)
+def test_names_of_variables_need_no_quotes(name):
+    """As pgmpy writes them: whatever stands before the brace. In a head the longest declared name is taken."""
+    text = PLAIN.replace("variable A", f"variable {name}")
+    states, tables = parse_bif(text.replace("( A )", f"( {name} )").replace("| A", f"| {name}"))
+    assert list(states) == [name, "B"]
+    assert tables["B"].parents == [name]
+    assert_allclose(tables["B"].values, VALUES_B)
+
+
+def test_heads_with_names_within_names():
+    names = ["dose", "dose in mg", "in", "mg"]
+    declared = "".join(A.replace("A", v) + P_A.replace("A", v) for v in names)
+    last = "variable Y { type discrete [2] { 0, 1 }; }"
+    for head, parents in {
+        "Y | dose in mg, dose": ["dose in mg", "dose"],
+        "Y | dose, in": ["dose", "in"],
+        "Y dose in mg in": ["dose in mg", "in"],
+        'Y | "dose" "in" mg': ["dose", "in", "mg"],
+    }.items():
+        table = f"probability ({head}) {{ default .5 .5; }}"
+        assert parse_bif(declared + last + table)[1]["Y"].parents == parents
+
+
+# ----------------------------------------------------------------------------------------------------- BIF: odd quotes
+
+
+@pytest.mark.parametrize(
+    "value",
+    ['n = 5"', '5"', 'n = "', 'n = "5', 'n = it"s', 'n = "a" 5"', 'n = "a; b" 7"', 'n = 5"x"'],
+)
+@pytest.mark.parametrize("other", ['m = 7"', 'm = "', 'm = "b"', "m", 'm = "c; d"', 'url = "// x"', 'note = "/* x"'])
+def test_odd_quotes_in_properties_hide_no_row(value, other):
+    """The row between two of them vanished, and 'default' took its place."""
+    rows = f"{{ property {value} ; (yes) 0.2, 0.3, 0.5; property {other} ; (no) 0.6, 0.3, 0.1; default 1, 0, 0; }}"
+    text = PLAIN.replace("{ (yes) 0.2, 0.3, 0.5; (no) 0.6, 0.3, 0.1; }", rows)
+    assert text != PLAIN
+    try:
+        states, tables = parse_bif(text)
+    except ValueError as error:
+        assert "odd quote" in str(error) or "cannot be read as BIF" in str(error)  # noqa: PT017
+    else:
+        assert_plain(states, tables)
+
+
+def test_odd_quotes_that_are_characters_are_read():
+    assert states_in('5", 7"', 2) == ['5"', '7"']
+    assert states_in('5", "a, b", 7"', 3) == ['5"', "a, b", '7"']
+    text = PLAIN.replace("yes", '5"').replace("no", '7"')
+    states, tables = parse_bif(text)
+    assert states["A"] == ('5"', '7"')
+    assert_allclose(tables["B"].values, VALUES_B)
+    assert_plain(
+        *parse_bif(PLAIN.replace("(yes)", 'property n = 5" ; (yes)').replace("(no)", 'property m = 7" ; (no)'))
+    )
+    assert_plain(*parse_bif('network 5" { }\n' + PLAIN))
+
+
+def test_a_quote_that_hides_a_row_is_named():
+    text = PLAIN.replace("(yes)", 'property n = " ; (yes)').replace("(no)", 'property m = 7" ; (no)')
+    with pytest.raises(ValueError, match="odd quote"):
+        parse_bif(text)
+
+
+# ------------------------------------------------------------------------------------------------------- BIF: the rest
+
+
+@pytest.mark.parametrize(
     ("listed", "states"),
     [
         ("a, b", ["a", "b"]),
@@ -393,3 +474,14 @@ def test_xml_a_variable_has_one_name_and_a_table_one_variable(old, new):
     with pytest.raises(ValueError, match=r"A\b|B\b|<NAME>") as caught:
         parse_xmlbif(XML.replace(old, new))
     assert "unpack" not in str(caught.value)
+
+
+@pytest.mark.parametrize("prefix", ["", "bif:"])
+def test_xml_of_a_namespace(prefix):
+    """As the AIspace tools write it; a prefix says the same."""
+    place = "http://www.cs.ubc.ca/labs/lci/fopi/ve/XMLBIFv0_3"
+    text = re.sub(r"<(/?)(?=[A-Z])", rf"<\g<1>{prefix}", XML.removeprefix(HEADER))
+    attribute = f"xmlns:{prefix[:-1]}" if prefix else "xmlns"
+    text = text.replace("BIF VERSION", f'BIF {attribute}="{place}" VERSION')
+    assert place in text
+    assert_plain(*parse_xmlbif(text))

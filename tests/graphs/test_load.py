@@ -1,7 +1,12 @@
 """Every file gives the whole network or an error that names the trouble."""
 
+import bz2
 import gzip
 import json
+import lzma
+import pickle
+import re
+import tracemalloc
 import warnings
 
 import networkx as nx
@@ -9,8 +14,10 @@ import numpy as np
 import pytest
 from helpers import CASES, ROOT, dag
 from pgmpy.base import DAG
+from pgmpy.factors.discrete import TabularCPD
+from pgmpy.models import DiscreteBayesianNetwork
 
-from pgcpe import Action, do, expected_reward, load_network, shipped_networks
+from pgcpe import Action, SimulatedEnvironment, do, expected_reward, load_network, shipped_networks
 from pgcpe.graphs.states import find_state
 from pgcpe.graphs.structure import latents_of, states_of, structure_of
 
@@ -316,7 +323,7 @@ def test_damaged_gzip_is_refused(tmp_path):
                 load_network(path)
 
 
-@pytest.mark.parametrize("content", ["", "\n \n", "// nothing\n", "network x { }", "<BIF></BIF>", "<html>404</html>"])
+@pytest.mark.parametrize("content", ["", "\n \n", "// nothing\n", "network x { }", "<BIF></BIF>"])
 def test_files_without_a_variable_are_refused(tmp_path, content):
     path = tmp_path / "empty.bif"
     path.write_text(content)
@@ -376,3 +383,168 @@ def test_zeros_and_single_states_are_kept():
     assert states_of(network)["C"] == ("only",)
     never_seen = expected_reward(network, do(A="yes"), reward="Y", reward_values={"bad": 0, "good": 1})
     assert never_seen == pytest.approx(EXPECTED["expected_reward_good"]["do(A=yes)"], abs=1e-12)
+
+
+# ------------------------------------------------------------------------------------------------------- other formats
+
+OTHERS = {
+    "GeNIe": '<?xml version="1.0"?><smile version="1.0" id="N"><nodes><cpt id="A"/></nodes></smile>',
+    "Tetrad": "<bayesNet><bnVariables><discreteVariable name='X1' index='0'/></bnVariables></bayesNet>",
+    "Tetrad, in a namespace": '<t:bayesNet xmlns:t="http://x.org"/>',
+    "GraphML": '<!-- a graph --><graphml xmlns="http://graphml.graphdrawing.org/xmlns"></graphml>',
+    "HTML": "<!DOCTYPE html>\n<html><body>404 {not found}</body></html>",
+    "XML with the root <table>": "<table></table>",
+    "Hugin": 'net { node_size = (80 40); }\nnode A { states = ("y" "n"); }',
+    "Hugin, with a comment": '% drawn by hand\nnet\n{\n}\nnode A\n{\n  states = ("y" "n");\n}',
+    "Hugin, as a class": "class study\n{\n  inputs = ();\n}",
+    "Microsoft": 'belief network "ba"\nnode A { type : discrete [ 2 ] = { "0", "1" }; }',
+    "Netica": "// ~->[DNET-1]->~\n\n// File created by somebody\nbnet study {\n",
+    "Netica, without its mark": "bnet study {\n  node A { };\n};",
+    "UAI": "BAYES\n2\n2 2\n2\n1 0\n2 0 1\n\n2\n .3 .7\n",
+    "DOT": "digraph { A -> B; }",
+    "dagitty": "dag { A -> B }",
+    "JSON": '{"nodes": []}',
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_files_of_other_formats_are_named_for_what_they_are(kind, tmp_path):
+    message = f"^FILE: the file must be BIF or XMLBIF, but is {re.escape(kind.split(',')[0])}.*: "
+    path = tmp_path / "network.bif"
+    path.write_text(OTHERS[kind])
+    with pytest.raises(ValueError, match=message.replace("FILE", r"network\.bif")):
+        load_network(path)
+    with pytest.raises(ValueError, match=message.replace("FILE", "<text>")):
+        load_network(OTHERS[kind])
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    {
+        "a ZIP archive": b"PK\x03\x04\x14\x00\xff",
+        "compressed by bzip2": bz2.compress(PLAIN.encode()),
+        "compressed by bzip2 or xz": lzma.compress(PLAIN.encode()),
+        "data of R": gzip.compress(b"RDX3\nX\n\x00\x00\x00\x03\xff\xfe"),
+        "PDF": b"%PDF-1.4\n%\xe2\xe3",
+        "a Python pickle": pickle.dumps(np.array([1.0])),
+    }.items(),
+    ids=["zip", "bz2", "xz", "rda", "pdf", "pickle"],
+)
+def test_bytes_of_other_formats_are_named(kind, content, tmp_path):
+    path = tmp_path / "network.bif"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"^network\.bif: the file must be BIF or XMLBIF, but is {kind}"):
+        load_network(path)
+
+
+@pytest.mark.parametrize(("writer", "suffix"), [("XDSL", "xdsl"), ("NET", "net"), ("UAI", "uai")])
+def test_the_way_out_by_pgmpy_works(writer, suffix, tmp_path):
+    """What pgmpy writes is refused by its name, and the call that the message names gives the network."""
+    import pgmpy.readwrite
+
+    path, network = tmp_path / f"cancer.{suffix}", load_network("cancer")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        getattr(getattr(pgmpy.readwrite, f"{writer}Writer")(network), f"write_{writer.lower()}")(str(path))
+        with pytest.raises(ValueError, match=rf"pgmpy\.readwrite\.{writer}Reader\(file\)\.get_model\(\)"):
+            load_network(path)
+        again = getattr(pgmpy.readwrite, f"{writer}Reader")(str(path)).get_model()
+    assert (len(again.nodes), len(again.edges)) == (5, 4)
+
+
+def test_a_large_file_that_is_no_network_is_hardly_read(tmp_path):
+    """100 MB on one line: the message has the first hundred characters, and some 64 KB were read."""
+    path = tmp_path / "log.bif"
+    with path.open("wb") as file:
+        file.write(b"x" * 1000)
+        file.truncate(100 * 2**20)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"^log\.bif: line 1 cannot be read as BIF: 'x{100}\.\.\. \(") as caught:
+        load_network(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(str(caught.value)) < 200
+    assert peak < 4 * 2**20
+
+
+def test_a_file_too_large_for_a_network_is_refused(tmp_path):
+    path = tmp_path / "endless.bif.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(b"network n { }\n")
+        for _ in range(65):
+            file.write(b" " * 2**20)
+    with pytest.raises(ValueError, match="files of up to 64 MB are read, unpacked"):
+        load_network(path)
+
+
+LONG = "z" * 5000
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("table 0.3, 0.7;", f"table {LONG};"),
+        ("table 0.3, 0.7;", f"table {'0.1 ' * 3000};"),
+        ("(yes, low) 0.9", f"({LONG}, low) 0.9"),
+        ("(yes, low) 0.9", f"({'a, ' * 3000}, low) 0.9"),
+        ("yes, no", ", ".join(f"s{i}" for i in range(3000))),
+        ("variable A {", f"variable A {{ {LONG}"),
+        ("network unknown", f"{LONG} unknown"),
+        ("variable A {", f"variable {LONG} {{"),
+        ("probability ( B | A )", f"probability ( B | {LONG} )"),
+    ],
+)
+def test_messages_stay_short(old, new):
+    text = PLAIN.replace(old, new, 1)
+    assert text != PLAIN
+    with pytest.raises(ValueError, match="<text>") as caught:
+        load_network(text)
+    assert len(str(caught.value)) < 600
+
+
+# ------------------------------------------------------------------------------------------- one rule for sums of rows
+
+
+def third(p, as_file):
+    """Y of three states given A: a row of three rounded thirds, from a file or as an object of pgmpy."""
+    if as_file:
+        return load_network(
+            "variable A { type discrete [2] { 0, 1 }; } variable Y { type discrete [3] { 0, 1, 2 }; }"
+            f"probability (A) {{ table .5 .5; }} probability (Y | A) {{ (0) {p}, {p}, {p}; (1) .2 .3 .5; }}"
+        )
+    network = DiscreteBayesianNetwork([("A", "Y")])
+    names = {"A": ["0", "1"], "Y": ["0", "1", "2"]}
+    network.add_cpds(
+        TabularCPD("A", 2, [[0.5], [0.5]], state_names={"A": names["A"]}),
+        TabularCPD("Y", 3, [[p, 0.2], [p, 0.3], [p, 0.5]], ["A"], [2], state_names=names),
+    )
+    return network
+
+
+@pytest.mark.parametrize("as_file", [True, False], ids=["file", "object"])
+def test_rounded_rows_from_a_file_and_from_an_object_are_treated_alike(as_file):
+    worth = {"0": 0, "1": 0.5, "2": 1}
+    for p in (0.33, 0.333, 0.33333):
+        with pytest.warns(UserWarning, match=r"rows of 1 variables do not sum to 1 \(worst: Y, off by") as caught:
+            mean = expected_reward(third(p, as_file), do(A="0"), reward="Y", reward_values=worth)
+        assert mean == pytest.approx(0.5, abs=1e-12)
+        assert caught[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            simulated = SimulatedEnvironment(third(p, as_file), seed=0).sample(do(A="0"), 30_000)
+        counts = np.bincount(simulated.codes[:, 1], minlength=3)
+        assert counts.max() - counts.min() < 600  # five standard errors of a difference: 5 sqrt(2/3 * 30,000) = 707
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        network = third(0.3333333333, as_file)
+        assert expected_reward(network, do(A="0"), reward="Y", reward_values=worth) == pytest.approx(0.5, abs=1e-9)
+    for p, message in ((0.32, r"a row of Y sums to 0\.96, not 1 \(at A=0\)"), (np.nan, r"nan for 0 \(at A=0\)")):
+        with pytest.raises(ValueError, match=message):
+            expected_reward(third(p, as_file), do(A="0"), reward="Y", reward_values=worth)
+
+
+def test_rows_off_by_a_hundredth_are_within_it():
+    """.33 + .33 + .33 is off by .01 and 9e-18 in floating point; .34 + .34 + .33 and .1 in a sum as well."""
+    for row in (".33, .33, .33", ".34, .34, .33", ".1, .2, .69"):
+        with pytest.warns(UserWarning, match=r"worst: B, off by 0\.01"):
+            load_network(PLAIN.replace("0.6, 0.3, 0.1", row))
