@@ -11,6 +11,7 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from pgcpe.bandit import CausalBandit
+from pgcpe.graphs.states import shown
 from pgcpe.graphs.structure import State, pgmpy_part
 from pgcpe.models.network_tables import sound_network
 from pgcpe.plays.actions import Action
@@ -69,7 +70,7 @@ def expected_rewards(network: Any, bandit: CausalBandit, *, progress: bool | Non
     """
     network = sound_network(network)
     if missing := sorted({bandit.reward}.union(*bandit.canonical) - set(network)):
-        raise ValueError(f"the network must have the variables of the bandit, but lacks {', '.join(missing)}")
+        raise ValueError(f"the network must have the variables of the bandit, but lacks {shown(*missing, show=str)}")
     sets: dict[tuple[str, ...], list[int]] = {}
     for i, action in enumerate(bandit.canonical):
         sets.setdefault(action.variables, []).append(i)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.environment.exact import expected_rewards
+from pgcpe.graphs.states import did_you_mean, shown
 from pgcpe.graphs.structure import causal_order, states_of, structure_of
 from pgcpe.models.network_tables import tables_of
 from pgcpe.plays.actions import Action
@@ -83,7 +84,10 @@ class SimulatedEnvironment:
         """Perform the actions, each once, and return what was observed, in order."""
         if isinstance(actions, Action):
             actions = [actions]
-        return self._draw(*distinct_actions(actions, len(actions)))
+        if not isinstance(actions, Iterable) or isinstance(actions, (str, Mapping)):
+            raise TypeError(f"actions must be a list such as [do(X=1)], but got {shown(actions)}")
+        told = list(actions)
+        return self._draw(*distinct_actions(told, len(told)))
 
     def sample(self, action: Action, n: int) -> Samples:
         """Perform one action `n` times."""
@@ -101,10 +105,11 @@ class SimulatedEnvironment:
         for action in actions:
             if action not in self._checked:
                 if not isinstance(action, Action):
-                    raise TypeError(f"an action must be written do(X=1), but got {action!r}")
+                    raise TypeError(f"an action must be written do(X=1), but got {shown(action)}")
                 if unknown := sorted(set(action) - set(self.coding.variables)):
                     raise ValueError(
-                        f"{action} sets {', '.join(unknown)}, which is no observed variable of the network"
+                        f"{shown(action, show=str)} sets {shown(*unknown, show=str)}, which is no observed variable of "
+                        f"the network{did_you_mean(unknown[0], self.coding.variables)}"
                     )
                 self._checked.add(action)
         rows = self._forced.rows(actions)[which]

@@ -24,8 +24,8 @@ from pgcpe.estimators.schedule import Observations
 from pgcpe.graphs.explanation import explain
 from pgcpe.graphs.structure import State, States, states_of, structure_of
 from pgcpe.plays.actions import Action, with_states
-from pgcpe.plays.encoding import as_frame, rows_told
-from pgcpe.plays.frames import labels_of
+from pgcpe.plays.encoding import as_frame
+from pgcpe.plays.frames import labels_of, rows_told
 from pgcpe.plays.samples import Samples
 
 __all__ = ["AdmissibleSequence"]

@@ -11,7 +11,7 @@ from typing import Any
 import networkx as nx
 from pgmpy.base import DAG
 
-from pgcpe.graphs.states import did_you_mean
+from pgcpe.graphs.states import did_you_mean, shown, state_name
 
 __all__ = [
     "State",
@@ -54,16 +54,27 @@ def states_of(graph: nx.DiGraph, states: Mapping[str, Sequence[State]] | None = 
     for table in getattr(graph, "cpds", ()):
         if hasattr(table, "state_names"):
             known[table.variable] = tuple(table.state_names[table.variable])
+    if not isinstance(states or {}, Mapping):
+        raise TypeError(
+            f"states must map variables to their states, as in {{'X': ['low', 'high']}}, but got {shown(states)}"
+        )
     for variable, given in (states or {}).items():
         if variable not in nodes:
             raise ValueError(
                 f"states must name variables of the graph, but got {variable!r}{did_you_mean(variable, nodes)}"
             )
-        if len(set(given)) != len(given) or len(given) == 0 or (len(given) < 2 and variable not in known):
-            raise ValueError(f"{variable} must have two or more distinct states, but got {list(given)}")
-        if variable in known and set(known[variable]) != set(given):
-            raise ValueError(f"{variable} has the states {list(known[variable])} in the network, but got {list(given)}")
-        known[variable] = tuple(given)
+        if not isinstance(given, Iterable):
+            raise TypeError(f"the states of {variable} must be a list, such as ['low', 'high'], but got {shown(given)}")
+        own = tuple(given)
+        if len(set(own)) != len(own) or len(own) == 0 or (len(own) < 2 and variable not in known):
+            raise ValueError(f"{variable} must have two or more distinct states, but got [{shown(*own)}]")
+        if variable in known and set(known[variable]) != set(own):
+            raise ValueError(
+                f"{variable} has the states [{shown(*known[variable])}] in the network, but got [{shown(*own)}]"
+            )
+        known[variable] = own
+    for variable, own in known.items():
+        _check_names(variable, own)
     return {variable: known.get(variable, (0, 1)) for variable in nodes}
 
 
@@ -134,6 +145,17 @@ def checked_graph(graph: nx.DiGraph) -> DAG:
     checked = nx.freeze(structure_of(graph))
     checked.is_checked = True
     return checked
+
+
+def _check_names(variable: str, states: tuple[State, ...]) -> None:
+    """Raise where a state is none, or text could not tell two of them apart."""
+    if any(state is None or state != state for state in states):
+        raise ValueError(f"a missing value is no state, but {variable} has [{shown(*states)}]: name it, as in 'none'")
+    names = [state_name(state) for state in states]
+    if len(set(names)) != len(names):
+        raise ValueError(
+            f"{variable} must have states of different names, but got [{shown(*states)}]: rename one of them"
+        )
 
 
 def _check_kind(graph: Any) -> None:

@@ -111,6 +111,8 @@ def do(settings: Mapping[str, State] | None = None, /, **more: State) -> Action:
     ValueError
         If a variable is set twice.
     """
+    if not isinstance(settings or {}, Mapping):
+        raise TypeError(f"an action must be written do(X=1) or do({{'X': 1}}), but got {shown(settings)}")
     settings = dict(settings or {})
     if twice := sorted(set(settings) & set(more)):
         raise ValueError(f"a variable must be set once, but {twice} are set twice")
@@ -215,14 +217,20 @@ def interventions(
     known, graph = states_of(graph, states), checked_graph(graph)
     hidden = latents_of(graph)
     if reward not in graph or reward in hidden:
-        raise ValueError(f"reward must be a variable of the graph that is observed, but got {reward!r}")
+        known_names = [v for v in graph if v not in hidden]
+        raise ValueError(
+            f"reward must be a variable of the graph that is observed, but got {shown(reward)}"
+            f"{did_you_mean(reward, known_names)}; there are {shown(*known_names, show=str)}"
+        )
     allowed = [v for v in graph.nodes if v != reward and v not in hidden]
     if variables is not None:
+        if not isinstance(variables, Iterable):
+            raise TypeError(f"variables must be a list of names, but got {shown(variables)}")
         chosen = {variables} if isinstance(variables, str) else set(variables)
         if wrong := sorted(map(str, chosen - set(allowed))):
             raise ValueError(
-                f"variables must be observed variables other than the reward, but got {', '.join(wrong)}; "
-                f"there are {', '.join(allowed)}"
+                f"variables must be observed variables other than the reward, but got {shown(*wrong, show=str)}"
+                f"{did_you_mean(wrong[0], allowed)}; there are {shown(*allowed, show=str)}"
             )
         allowed = [v for v in allowed if v in chosen]
     if size is not None and max_size is not None:
@@ -246,15 +254,20 @@ def _options(allowed: list[str], states: dict[str, tuple[State, ...]], values: A
     """Return the states each variable may be set to."""
     if values is None:
         return {v: states[v] for v in allowed}
-    if isinstance(values, str):
-        raise TypeError(f"values must be a list of states or a mapping of variable to such lists, but got {values!r}")
+    lists = list(values.values()) if isinstance(values, Mapping) else [values]
+    if odd := [some for some in lists if isinstance(some, str) or not isinstance(some, Iterable)]:
+        got = shown(odd[0])
+        raise TypeError(f"values must be a list of states or a mapping of variable to such lists, but got {got}")
     if isinstance(values, Mapping):
+        values = {v: tuple(some) for v, some in values.items()}
         if wrong := sorted(map(str, set(values) - set(allowed))):
-            raise ValueError(f"values names {', '.join(wrong)}, which may not be set")
+            raise ValueError(
+                f"values names {shown(*wrong, show=str)}, which may not be set{did_you_mean(wrong[0], allowed)}"
+            )
     else:
         values = dict.fromkeys(allowed, tuple(values))
     if empty := sorted(v for v, some in values.items() if len(some) == 0):
-        raise ValueError(f"values must name at least one state, but names none for {', '.join(empty)}")
+        raise ValueError(f"values must name at least one state, but names none for {shown(*empty, show=str)}")
     return {
         v: tuple(dict.fromkeys(states[v][find_state(states[v], s, v)] for s in values[v])) if v in values else states[v]
         for v in allowed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Protocol
 
 import networkx as nx
@@ -16,13 +16,10 @@ from pgcpe._numba import njit
 from pgcpe.graphs.states import find_state, shown
 from pgcpe.graphs.structure import States
 from pgcpe.plays.actions import Action
-from pgcpe.plays.frames import MISSING, distinct_actions, encode_column, labels_of, row_named
+from pgcpe.plays.frames import MISSING, Rows, encode_column, row_named, rows_told, told_actions
 from pgcpe.plays.samples import Codes, Coding, ForcedCodes, Samples
 
-__all__ = ["Encoder", "Question", "as_frame", "rows_told"]
-
-Rows = tuple[tuple[Action, ...], NDArray[np.intp]]
-"""The distinct actions of some plays, and which of them each play performed."""
+__all__ = ["Encoder", "Question", "as_frame", "check_question"]
 
 FEWEST_SELECTED = 50
 """In a log of fewer plays a variable may well have but one value by chance."""
@@ -74,6 +71,7 @@ class Encoder:
     """
 
     def __init__(self, question: Question) -> None:
+        check_question(question)
         self._question, self._coding = question, question.coding
         self._forced = ForcedCodes(self._coding.variables, self._coding.states)
         self._cards = np.array([len(states) for states in self._coding.states], dtype=np.int32)
@@ -166,7 +164,8 @@ class Encoder:
         """Return how many rows lack each variable, or raise where they may not."""
         reward = None if self._question.reward_array is None else self._coding.variables[-1]
         lacking: Counter[str] = Counter()
-        for variable, absent in zip(self._coding.variables, (codes < 0).T, strict=True):
+        for j in range(-1, codes.shape[1] - 1):  # the last, the reward, first: for it there is no way out
+            variable, absent = self._coding.variables[j], codes[:, j] < 0
             if absent.any() and variable in self._needed:
                 if missing == "raise" or variable == reward:
                     raise ValueError(self._missing(int(np.argmax(absent)), variable, frame, variable == reward))
@@ -272,61 +271,12 @@ class Encoder:
         return ValueError(f"row {row} has {variable}={value}, which contradicts its action {shown(action, show=str)}")
 
 
-def rows_told(actions: Any, frame: pd.DataFrame, read: Callable[[Action | str], Action]) -> Rows:
-    """Return the actions of the rows of a frame; where its index names them, those given must be the same.
-
-    Parameters
-    ----------
-    actions
-        The action of all rows, or one for each, or None: those that the index names.
-    frame
-        One row a play.
-    read
-        What returns an action with the states of the graph.
-
-    Raises
-    ------
-    ValueError
-        If there are no actions, too few or too many, or a row is labelled otherwise.
-    TypeError
-        If one of them is no action.
-    """
-    named = labels_of(frame)
-    if actions is not None:
-        told = told_actions(actions)
-    elif named is not None:
-        told = list(named)
-    else:
-        raise ValueError("give the actions of the plays, such as do(): the samples have no index named 'action'")
-    known = {a: read(a) for a in ([told] if isinstance(told, (Action, str)) else dict.fromkeys(told))}
-    given = known[told] if isinstance(told, (Action, str)) else [known[a] for a in told]
-    distinct, which = distinct_actions(given, len(frame))
-    if actions is not None and named is not None:
-        labels = {label: read(label) for label in dict.fromkeys(named)}
-        for row, (own, i) in enumerate(zip(named, which.tolist(), strict=True)):
-            if labels[own] != distinct[i]:
-                raise ValueError(
-                    f"row {row} is labelled {shown(own, show=str)}, which contradicts the action given, "
-                    f"{shown(distinct[i], show=str)}"
-                )
-    return distinct, which
-
-
-def told_actions(actions: Any) -> Action | str | list[Action | str]:
-    """Return what was told as an action or a list of them, each an `Action` or text.
-
-    Raises
-    ------
-    TypeError
-        If it is none.
-    """
-    if isinstance(actions, (Action, str)):
-        return actions
-    several = isinstance(actions, Iterable) and not isinstance(actions, (Mapping, bytes))
-    some = list(actions) if several else [actions]
-    if odd := [a for a in some if not isinstance(a, (Action, str))] if several else [actions]:
-        raise TypeError(f"an action must be written do(X=1), but got {shown(odd[0])}")
-    return some
+def check_question(bandit: Any) -> None:
+    """Raise unless it can say what its actions are, as a `CausalBandit` does."""
+    if not callable(getattr(bandit, "action", None)):
+        raise TypeError(
+            f"bandit must be a CausalBandit, but got {type(bandit).__name__}; that of a policy is policy.bandit"
+        )
 
 
 def as_frame(samples: Any) -> pd.DataFrame:

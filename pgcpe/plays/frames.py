@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,18 @@ from pgcpe.graphs.states import find_state, shown, state_name
 from pgcpe.graphs.structure import State
 from pgcpe.plays.actions import Action
 
-__all__ = ["MISSING", "History", "columns_of", "distinct_actions", "encode_column", "labels_of", "row_named"]
+__all__ = [
+    "MISSING",
+    "History",
+    "Rows",
+    "columns_of",
+    "distinct_actions",
+    "encode_column",
+    "labels_of",
+    "row_named",
+    "rows_told",
+    "told_actions",
+]
 
 MISSING = frozenset(
     [
@@ -43,6 +54,10 @@ MISSING = frozenset(
 
 MOST_STATES = 20
 """A column of more distinct fractions is taken for a continuous one where its error is worded."""
+
+
+Rows = tuple[tuple[Action, ...], NDArray[np.intp]]
+"""The distinct actions of some plays, and which of them each play performed."""
 
 
 class History(pd.DataFrame):
@@ -141,6 +156,63 @@ def labels_of(frame: pd.DataFrame) -> list[Action | str] | None:
     if frame.index.name != "action":
         return None
     return [label if isinstance(label, Action) else str(label) for label in frame.index]
+
+
+def rows_told(actions: Any, frame: pd.DataFrame, read: Callable[[Action | str], Action]) -> Rows:
+    """Return the actions of the rows of a frame; where its index names them, those given must be the same.
+
+    Parameters
+    ----------
+    actions
+        The action of all rows, or one for each, or None: those that the index names.
+    frame
+        One row a play.
+    read
+        What returns an action with the states of the graph.
+
+    Raises
+    ------
+    ValueError
+        If there are no actions, too few or too many, or a row is labelled otherwise.
+    TypeError
+        If one of them is no action.
+    """
+    named = labels_of(frame)
+    if actions is not None:
+        told = told_actions(actions)
+    elif named is not None:
+        told = list(named)
+    else:
+        raise ValueError("give the actions of the plays, such as do(): the samples have no index named 'action'")
+    known = {a: read(a) for a in ([told] if isinstance(told, (Action, str)) else dict.fromkeys(told))}
+    given = known[told] if isinstance(told, (Action, str)) else [known[a] for a in told]
+    distinct, which = distinct_actions(given, len(frame))
+    if actions is not None and named is not None:
+        labels = {label: read(label) for label in dict.fromkeys(named)}
+        for row, (own, i) in enumerate(zip(named, which.tolist(), strict=True)):
+            if labels[own] != distinct[i]:
+                raise ValueError(
+                    f"row {row} is labelled {shown(own, show=str)}, which contradicts the action given, "
+                    f"{shown(distinct[i], show=str)}"
+                )
+    return distinct, which
+
+
+def told_actions(actions: Any) -> Action | str | list[Action | str]:
+    """Return what was told as an action or a list of them, each an `Action` or text.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    """
+    if isinstance(actions, (Action, str)):
+        return actions
+    several = isinstance(actions, Iterable) and not isinstance(actions, (Mapping, bytes))
+    some = list(actions) if several else [actions]
+    if odd := [a for a in some if not isinstance(a, (Action, str))] if several else [actions]:
+        raise TypeError(f"an action must be written do(X=1), but got {shown(odd[0])}")
+    return some
 
 
 def _written(state: State, states: Sequence[State]) -> str:

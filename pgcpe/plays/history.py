@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pgcpe.graphs.states import shown, state_name
-from pgcpe.plays.encoding import Question
+from pgcpe.plays.encoding import Question, check_question
 from pgcpe.plays.frames import MISSING, History, columns_of, encode_column
 
 __all__ = ["read_history"]
@@ -51,6 +51,7 @@ def read_history(path: str | os.PathLike[str] | IO[str], bandit: Question) -> Hi
     do()        01  0
     do(X="01")  01  1
     """
+    check_question(bandit)
     if isinstance(path, str) and "\n" in path:
         raise ValueError(
             "path must name a file: read a text that is no file as read_history(io.StringIO(text), bandit)"

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pgcpe.graphs.states import find_state
+from pgcpe.graphs.states import find_state, shown
 from pgcpe.graphs.structure import State
 from pgcpe.plays.actions import Action, with_states
 from pgcpe.plays.frames import History, columns_of, distinct_actions, encode_column, labels_of, row_named
@@ -114,11 +114,16 @@ class Samples:
         ValueError
             If a column is missing, a value is missing or no state (the row is named), or actions do not fit.
         """
+        if not isinstance(frame, pd.DataFrame) or not isinstance(states, Mapping):
+            raise TypeError(
+                "samples come from a DataFrame and a mapping of variables to their states, but got "
+                f"{type(frame).__name__} and {type(states).__name__}"
+            )
         if missing := [v for v in states if v not in frame.columns]:
-            raise ValueError(f"the samples must have the columns {list(states)}, but lack {missing}")
+            raise ValueError(f"the samples must have the columns [{shown(*states)}], but lack [{shown(*missing)}]")
         if not frame.columns.is_unique:
             twice = sorted({str(c) for c in frame.columns[frame.columns.duplicated()]})
-            raise ValueError(f"the samples must have distinct columns, but {twice} come twice")
+            raise ValueError(f"the samples must have distinct columns, but [{shown(*twice)}] come twice")
         if actions is None and (actions := labels_of(frame)) is None:
             raise ValueError("give the actions of the rows: the frame has no index named 'action'")
         coding = Coding(tuple(states), tuple(tuple(s) for s in states.values()))
