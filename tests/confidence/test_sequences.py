@@ -1,3 +1,5 @@
+"""Confidence sequences: where they end, why they hold, and how often they fail."""
+
 import itertools
 import math
 
@@ -7,11 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import betaln, gammaln, rel_entr, xlogy
 from scipy.stats import binom
 
-from pgcpe.confidence.intervals import Intervals
-from pgcpe.confidence.paper_radii import paper_direct_radius, paper_observational_radius
 from pgcpe.confidence.sequences import kt_interval, kt_regret, refresh_kt
-
-# ------------------------------------------------------------------------------------------------------ KT interval
 
 
 def reference_interval(n, x, alpha):
@@ -102,9 +100,6 @@ def test_only_arms_with_new_plays_are_recomputed():
     assert done.tolist() == [5, 8, 0]
 
 
-# ---------------------------------------------------------------------------- why it holds: the mixture's martingale
-
-
 def mixture_ratio(n, x, mu):
     """The Beta mixture of likelihoods over the likelihood of mu; mu is in the interval where it is at most 1/alpha."""
     log_likelihood = xlogy(x, mu) + xlogy(n - x, 1 - mu)
@@ -138,9 +133,6 @@ def test_mixture_is_a_supermartingale_for_three_valued_rewards(values, weights):
             )
             assert after <= mixture_ratio(n, np.dot(counts, values), mu) * (1 + 1e-12)
     assert total <= 1 + 1e-12
-
-
-# --------------------------------------------------------------------------------------------------------- coverage
 
 
 def test_exact_error_of_the_confidence_sequence_for_binary_rewards():
@@ -178,65 +170,3 @@ def test_coverage_watched_at_every_play(draw, mu):
     interval = kt_interval(n.ravel(), sums.ravel(), alpha)
     left = ((mu < interval.lower) | (interval.upper < mu)).reshape(sums.shape).any(axis=1)
     assert left.sum() <= binom.isf(1e-6, paths, alpha)
-
-
-# ------------------------------------------------------------------------------------------------- the paper's radii
-
-
-def test_direct_radius_is_the_printed_formula():
-    plays = np.array([[1, 10], [100, 12_345]])
-    expected = 2 * np.sqrt(np.log(57 * np.log(2 * plays) / 0.05) / plays)  # alpha_I = 2
-    np.testing.assert_allclose(paper_direct_radius(plays, 57, 0.05), expected, rtol=1e-14)
-    np.testing.assert_allclose(paper_direct_radius(plays, 57, 0.05, alpha=0.4), expected / 5, rtol=1e-14)
-    # as printed with the derivation, for 57 arms at delta = .05
-    table = [1.804, 0.590, 0.190, 0.0611, 0.0195]
-    np.testing.assert_allclose(paper_direct_radius([10, 100, 1_000, 10_000, 100_000], 57, 0.05), table, rtol=3e-3)
-
-
-def test_direct_radius_has_no_traps():
-    radii = paper_direct_radius([0, 1, 2], 57, 0.05)
-    assert math.isinf(radii[0])
-    assert np.all(np.isfinite(radii[1:]))
-    # log(|A| log(2n) / delta) is negative for one arm, one play and delta > log 2
-    assert paper_direct_radius([1], 1, 0.9) == 0
-    with pytest.raises(ValueError, match="delta must be between 0 and 1"):
-        paper_direct_radius([1], 2, 1)
-
-
-@pytest.mark.parametrize(("k", "adjusted", "cells"), [(1, 1, 2), (2, 3, 8), (3, 2, 12)])
-def test_observational_radius_is_the_printed_formula(k, adjusted, cells):
-    # t is the number of observations, T_a that of the least seen cell
-    t, smallest, arms, delta = 1_000, 37, 57, 0.05
-    expected = 8 * math.sqrt(math.log(20 * k * arms * adjusted * cells * math.log(2 * t) / delta) / smallest)
-    assert paper_observational_radius(t, smallest, k, adjusted, cells, arms, delta) == pytest.approx(expected)
-    tuned = paper_observational_radius(t, smallest, k, adjusted, cells, arms, delta, alpha=0.25)
-    assert tuned == pytest.approx(expected / 32)
-
-
-def test_observational_radius_has_no_traps():
-    def radius(t=100, smallest=10, k=1, adjusted=1, cells=1):
-        return paper_observational_radius(t, smallest, k, adjusted, cells, n_arms=3, delta=0.1)
-
-    assert math.isinf(radius(smallest=0))  # T_a = 0
-    assert math.isinf(radius(t=0, smallest=0))
-    assert radius(adjusted=0) == radius(adjusted=1) < math.inf  # nothing to adjust for: log 0 as printed
-    assert radius(k=0) == radius(k=1) < math.inf  # do()
-    with pytest.raises(ValueError, match="delta must be between 0 and 1"):
-        paper_observational_radius(100, 10, 1, 1, 2, 3, 0)
-
-
-# ---------------------------------------------------------------------------------------------------------- Intervals
-
-
-def test_intervals():
-    vacuous = Intervals.vacuous(3)
-    assert (vacuous.lower.tolist(), vacuous.upper.tolist()) == ([0, 0, 0], [1, 1, 1])
-    one = Intervals(np.array([0.1, 0.2, 0.7]), np.array([0.4, 0.9, 0.8]))
-    other = Intervals(np.array([0.2, 0.0, 0.1]), np.array([0.5, 0.3, 0.6]))
-    np.testing.assert_allclose(one.midpoint, [0.25, 0.55, 0.75])
-    common = one.intersect(other)
-    assert (common.lower.tolist(), common.upper.tolist()) == ([0.2, 0.2, 0.7], [0.4, 0.3, 0.6])
-    assert (common.lower > common.upper).tolist() == [False, False, True]  # the third have nothing in common
-    for same in (one.intersect(one), one.intersect(vacuous), vacuous.intersect(one)):
-        np.testing.assert_array_equal(same.lower, one.lower)
-        np.testing.assert_array_equal(same.upper, one.upper)
