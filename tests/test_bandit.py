@@ -1,5 +1,8 @@
 """CausalBandit: checked once, equal arms merged, distributions dropped."""
 
+import ast
+import re
+
 import numpy as np
 import pytest
 from pgmpy.base import DAG
@@ -135,3 +138,110 @@ def test_errors_of_type_and_cycles():
     cyclic.add_edge("Y", "A")
     with pytest.raises(ValueError, match="acyclic"):
         CausalBandit(cyclic, reward="Y", arms=[do()])
+
+
+# ------------------------------------------------------------------------------------------- mistakes and the ways out
+
+
+def numbers_of(message):
+    """The values that the example in an error gives, by state; None for those left open."""
+    example = re.search(r"reward_values=\{(.*)\}", message)[1]
+    pairs = [item.rsplit(": ", 1) for item in example.split(", ")]
+    return {ast.literal_eval(state): None if value == "..." else float(value) for state, value in pairs}
+
+
+@pytest.mark.parametrize(
+    ("states", "more"),
+    [
+        (["True", "False"], "True"),
+        ([True, False], True),
+        (["yes", "no"], "yes"),
+        (["TRUE", "FALSE"], "TRUE"),
+        (["No", "Yes"], "Yes"),
+        (["present", "absent"], "present"),
+        (["high", "low"], "high"),
+        (["success", "failure"], "success"),
+        (["a", "b"], None),
+        (["good", "fair", "poor"], None),
+        (["False", "no"], None),
+    ],
+)
+def test_the_example_of_reward_values_inverts_nothing_and_can_be_used(states, more):
+    with pytest.raises(ValueError, match=r"say what they are worth, as in reward_values=") as raised:
+        CausalBandit(CHAIN, reward="Y", arms=[do(A=1)], states={"Y": states})
+    example = numbers_of(str(raised.value))
+    assert list(example) == states
+    if more is None:
+        assert set(example.values()) == {None}  # which state is better is for the user to say
+        assert "with a number in [0, 1] for each" in str(raised.value)
+        example = {state: i / (len(states) - 1) for i, state in enumerate(states)}
+    else:
+        assert example == {state: float(state == more) for state in states}
+    bandit = CausalBandit(CHAIN, reward="Y", arms=[do(A=1)], states={"Y": states}, reward_values=example)
+    assert bandit.reward_array.tolist() == list(example.values())
+
+
+@pytest.mark.parametrize(("name", "reward", "more"), [("cancer", "Cancer", "True"), ("asia", "dysp", "yes")])
+def test_the_example_for_a_shipped_network(name, reward, more):
+    with pytest.raises(ValueError, match="reward_values=") as raised:
+        CausalBandit(load_network(name), reward=reward, arms=[do()])
+    assert numbers_of(str(raised.value))[more] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"arms": do(A=1)}, TypeError, r"arms must be a list of actions, but got one: write \[do\(A=1\)\]"),
+        ({"arms": "do(A=1)"}, TypeError, r"arms must be a list of actions, but got one: write \[do\(A=1\)\]"),
+        ({"arms": 3}, TypeError, "arms must be a list of actions, but got 3"),
+        ({"arms": [3]}, TypeError, r"an action must be written do\(X=1\), but got 3"),
+        ({"playable": do()}, TypeError, r"playable must be a list of actions, but got one: write \[do\(\)\]"),
+        ({"costs": [1, 1]}, TypeError, r"costs must map actions to costs, as in \{do\(\): 0.1\}, but got \[1, 1\]"),
+        ({"costs": {do(): "1"}}, TypeError, "costs must be numbers, but got do.*: '1'"),
+        (
+            {"reward_values": [0, 1]},
+            TypeError,
+            r"must map .*reward_values=\{0: 0, 1: 1\}, but got \[0, 1\]",
+        ),
+        ({"reward_values": {0: 0, 1: "1"}}, TypeError, "reward_values must be numbers in .*but 1 has '1'"),
+        ({"reward_values": {0: 0, 1: float("nan")}}, ValueError, r"must lie in \[0, 1\], but 1 has nan"),
+        ({"reward_values": {0: 0, 1: 1, "1": 1}}, ValueError, "every state of Y one value, but '1' has two"),
+        ({"reward": ["Y"]}, ValueError, r"reward must be an observed variable of the graph, but got \['Y'\]"),
+        ({"reward": "y"}, ValueError, "but got 'y'; did you mean 'Y'"),
+        ({"arms": [do(a=1)]}, ValueError, "sets a, which is no variable of the graph; did you mean 'A'"),
+        ({"arms": [do(A="x" * 10**6)]}, ValueError, r"but got 'x+\.\.\."),
+    ],
+)
+def test_mistakes_of_kind_are_named_with_the_way_out(options, error, message):
+    with pytest.raises(error, match=message) as raised:
+        CausalBandit(CHAIN, **({"reward": "Y", "arms": [do(A=1), do(A=0)]} | options))
+    assert len(str(raised.value)) < 400
+
+
+def test_the_ways_out_of_a_bandit():
+    """Those that the messages name."""
+    assert CausalBandit(CHAIN, reward="Y", arms=[do(A=1)]).arms == (do(A=1),)
+    assert CausalBandit(CHAIN, reward="Y", arms=["do(A=1)"]).arms == (do(A=1),)
+    assert CausalBandit(CHAIN, reward="Y", arms=[do(A=1)], playable=[do()]).may_observe
+    assert CausalBandit(CHAIN, reward="Y", arms=[do(A=1)], costs={do(): 0.1}).costs[do()] == 0.1
+    assert CausalBandit(CHAIN, reward="Y", arms=[do()], reward_values={0: 0, 1: 1}).reward_array.tolist() == [0, 1]
+
+
+def test_may_observe():
+    assert CausalBandit(CHAIN, reward="Y", arms=[do(A=1)]).may_observe
+    assert not CausalBandit(CHAIN, reward="Y", arms=[do(A=1)], playable=[do(A=1)]).may_observe
+    assert CausalBandit(CHAIN, reward="Y", arms=[do(), do(A=1)], playable=[do()]).may_observe
+
+
+def test_what_is_recorded():
+    graph = DAG([("C", "X"), ("C", "Y"), ("X", "Y"), ("Y", "W")])
+    bandit = CausalBandit(graph, reward="Y", arms=[do(X=0), do(X=1)])
+    assert bandit.required == bandit.formula_variables == ("C", "X")
+    assert bandit.factors == {("C", frozenset()), ("Y", frozenset({"C", "X"}))}
+    other = bandit.recording(["W", "Y"])
+    assert (other.required, bandit.required, other.formula_variables) == (("W",), ("C", "X"), ("C", "X"))
+    assert other.coding.variables == ("C", "X", "W", "Y")  # what a formula needs is kept where it is told
+    assert other.recording(bandit.required).required == ("C", "X")
+    assert bandit.recording(["C", "X"]) is bandit
+    with pytest.raises(ValueError, match="only observed variables can be recorded, but got x; did you mean 'X'"):
+        bandit.recording(["x"])

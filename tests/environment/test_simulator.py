@@ -1,8 +1,11 @@
 """The simulator draws from the mutilated network."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from pgmpy.base import DAG
+from pgmpy.factors.discrete import TabularCPD
+from pgmpy.models import DiscreteBayesianNetwork
 from scipy import stats
 
 from pgcpe import SimulatedEnvironment, do, expected_reward, load_network
@@ -111,3 +114,55 @@ def test_one_action_is_one_play():
     assert len(environment.perform(do())) == len(environment.perform(do(smoke="yes", bronc="no"))) == 1
     with pytest.raises(TypeError, match="an action must be written"):
         environment.perform(["do()"])
+
+
+# ------------------------------------------------------------------------------------- names and orders of states, text
+
+
+def test_states_named_by_numbers_are_not_their_codes():
+    """X and Y take 1 and 2 and agree: do(X=2) gives 2, which is no code of theirs."""
+    network = DiscreteBayesianNetwork([("X", "Y")])
+    network.fit(pd.DataFrame({"X": [1, 2] * 30, "Y": [1, 2] * 30}))
+    frame = SimulatedEnvironment(network, seed=1).sample(do(X=2), 40).to_frame()
+    assert frame.drop_duplicates().values.tolist() == [[2, 2]]
+
+
+def test_a_table_may_order_its_parents_and_their_states_its_own_way():
+    """By hand: .1, .7 * .1 + .3 * .9 = .34 and .9; and, of Y given B and A in the table's order, .8, .5 and
+    .2 * .9 + .3 * .7 + .5 * .5 = .64."""
+    swapped = DiscreteBayesianNetwork([("A", "Y")])
+    own = {"Y": [0, 1], "A": ["no", "yes"]}
+    swapped.add_cpds(
+        TabularCPD("A", 2, [[0.7], [0.3]], state_names={"A": ["yes", "no"]}),
+        TabularCPD("Y", 2, [[0.1, 0.9], [0.9, 0.1]], ["A"], [2], state_names=own),
+    )
+    for action, right in ((do(A="yes"), 0.1), (do(), 0.34), (do(A="no"), 0.9)):
+        assert expected_reward(swapped, action, reward="Y") == pytest.approx(right, abs=1e-12)
+    turned = DiscreteBayesianNetwork([("A", "Y"), ("B", "Y")])
+    rows = [[0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.9, 0.8, 0.7, 0.6, 0.5, 0.4]]
+    turned.add_cpds(
+        TabularCPD("A", 2, [[0.7], [0.3]]),
+        TabularCPD("B", 3, [[0.2], [0.3], [0.5]]),
+        TabularCPD("Y", 2, rows, ["B", "A"], [3, 2]),
+    )
+    for action, right in ((do(A=1, B=0), 0.8), (do(A=0, B=2), 0.5), (do(A=0), 0.64)):
+        assert expected_reward(turned, action, reward="Y") == pytest.approx(right, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("actions", "error", "message"),
+    [
+        (3, TypeError, r"actions must be a list such as \[do\(X=1\)\], but got 3"),
+        ("do()", TypeError, "actions must be a list such as"),
+        ({"A": "yes"}, TypeError, "actions must be a list such as"),
+        (["do()"], TypeError, "an action must be written"),
+        ([do(B="yes")], ValueError, "sets B, which is no observed variable of the network"),
+        ([do(a="yes")], ValueError, "did you mean 'A'"),
+        ([do(A="Yes")], ValueError, "A has the states 'no', 'yes', but got 'Yes'; did you mean 'yes'"),
+    ],
+)
+def test_what_cannot_be_performed(actions, error, message):
+    environment = SimulatedEnvironment(load_network(IMPOSSIBLE), seed=0)
+    with pytest.raises(error, match=message):
+        environment.perform(actions)
+    assert len(environment.perform([do()])) == 1

@@ -318,3 +318,33 @@ def test_as_many_as_allowed_are_counted_not_tried():
     assert len(interventions(wide, reward="Y", size=20, values=[1], null=False)) == 1
     with pytest.raises(ValueError, match="size must be between 0 and 20"):
         interventions(wide, reward="Y", size=21)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"variables": 3}, TypeError, "variables must be a list of names, but got 3"),
+        ({"variables": ["a"]}, ValueError, "but got a; did you mean 'A'"),
+        ({"values": {"A": "10"}}, TypeError, "mapping of variable to such lists, but got '10'"),
+        ({"values": 1}, TypeError, "mapping of variable to such lists, but got 1"),
+        ({"values": {"C": [1]}}, ValueError, "values names C, which may not be set"),
+        ({"reward": "y"}, ValueError, r"but got 'y'; did you mean 'Y'\?; there are A, B, Y"),
+    ],
+)
+def test_mistakes_of_kind(options, error, message):
+    with pytest.raises(error, match=message):
+        interventions(CHAIN, **({"reward": "Y"} | options))
+
+
+def test_the_way_out_of_too_many_interventions():
+    """What the message says to restrict: variables, values or the size."""
+    graph = DAG([(f"X{i:02}", "Y") for i in range(24)])
+    with pytest.raises(ValueError, match="restrict variables, values or the size"):
+        interventions(graph, reward="Y", max_size=12)
+    assert (
+        len(
+            interventions(graph, reward="Y", max_size=12, variables=["X00", "X01"] + [f"X{i:02}" for i in range(2, 12)])
+        )
+        == 3**12
+    )
+    assert len(interventions(graph, reward="Y", max_size=2)) == 1 + 48 + 4 * 276
