@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +31,16 @@ def check_picture(file: str | None) -> None:
         )
 
 
-def names(text: str | None) -> list[str]:
-    """Return the names of a list as CSV has it: quotes protect a name with commas.
+def names(text: str | None, known: Collection[str] = ()) -> list[str]:
+    """Return the names of a list as CSV has it: quotes protect a name with commas; a known name is one as it stands.
 
     Examples
     --------
     >>> names('U1, "dose, in mg"')
     ['U1', 'dose, in mg']
     """
+    if text is not None and text in known:
+        return [text]
     try:
         (row,) = csv.reader([text or ""], skipinitialspace=True, strict=True)
     except csv.Error as error:
@@ -53,10 +56,10 @@ def question(arguments: argparse.Namespace) -> tuple[Any, CausalBandit]:
     actions = interventions(
         network,
         reward=reward,
-        variables=names(arguments.variables) or None,
+        variables=names(arguments.variables, states) or None,
         size=arguments.size,
         max_size=arguments.max_size,
-        values=names(arguments.values) or None,
+        values=names(arguments.values, {str(s) for some in states.values() for s in some}) or None,
     )
     return network, CausalBandit(network, reward=reward, reward_values=values, arms=actions)
 

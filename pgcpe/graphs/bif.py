@@ -140,7 +140,10 @@ def _bif_states(variable: str, kinds: list[list[str]]) -> tuple[str, ...]:
     count, listed = int(kinds[0][1]), kinds[0][2]
     names = _names(listed, count)
     if len(names) != count:
-        raise ValueError(f"{variable} declares {count} states, but lists {len(names)}: {shortened(str(names))}")
+        raise ValueError(
+            f"{variable} declares {count} states, but lists {len(names)}: {shortened(str(names))}"
+            + ("; a state with commas is written in quotes" if len(names) > count else "")
+        )
     return tuple(names)
 
 

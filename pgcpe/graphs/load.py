@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import os
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
@@ -80,6 +81,11 @@ def load_network(name_or_path: str | Path, *, latents: Iterable[str] = ()) -> An
 
 def _read(name_or_path: str | Path) -> tuple[str, str]:
     """Return a name for messages, and the text."""
+    if not isinstance(name_or_path, (str, os.PathLike)):
+        raise TypeError(
+            f"a network must be named by a string or a path, but got {type(name_or_path).__name__}; a network object is "
+            "taken wherever a graph is"
+        )
     path = Path(name_or_path)
     try:
         found = path.is_file()

@@ -104,7 +104,9 @@ def structure_of(graph: nx.DiGraph) -> DAG:
         )
     hidden = set(latents_of(graph))
     if unknown := sorted(map(str, hidden - set(graph))):
-        raise ValueError(f"latents must be variables of the graph, but got {', '.join(unknown)}")
+        raise ValueError(
+            f"latents must be variables of the graph, but got {', '.join(unknown)}{did_you_mean(unknown[0], graph)}"
+        )
     directed, bidirected = _edges(graph)
     if undirected := sorted({min(e, e[::-1]) for e in getattr(graph, "undirected_edges", ())}):
         raise ValueError(

@@ -212,6 +212,7 @@ def test_names_with_commas_are_quoted_as_in_csv(capsys, tmp_path):
     assert {"dose, in mg": "[5,10)", "a=b": "01"} in [arm["action"] for arm in json.loads(out)]
     code, out, _ = call(capsys, *question, "--variables", '"dose, in mg"', "--values", '"[5,10)"')
     assert [arm["action"] for arm in json.loads(out)] == [{}, {"dose, in mg": "[5,10)"}]
+    assert call(capsys, *question, "--variables", "dose, in mg", "--values", "[5,10)")[1] == out
     code, out, _ = call(capsys, *question, "--latents", '"dose, in mg"')
     assert [arm["action"] for arm in json.loads(out)] == [{}, {"a=b": "01"}, {"a=b": "1"}]
     code, _, err = call(capsys, *question, "--variables", '"dose, in mg')
@@ -236,6 +237,11 @@ def test_treatments_with_odd_names(capsys, tmp_path, written, action):
     )
     assert code == 0
     assert json.loads(out)["action"] == action
+
+
+def test_the_package_of_the_command_line_has_its_main():
+    """As scripts call it that an installer wrote for ``pgcpe.cli:main``."""
+    assert importlib.import_module("pgcpe.cli").main is main
 
 
 def test_the_choices_are_what_the_package_has():

@@ -322,7 +322,7 @@ def test_rows_and_flat_tables_say_the_same():
         ("discrete [ 2 ] { yes, no }", "discrete { yes, no }", "A must declare its states"),
         ("type discrete [ 2 ] { yes, no };", "", "A must have one line 'type discrete"),
         ("yes, no };", "yes, no }; type discrete [ 2 ] { yes, no };", "A must have one line 'type discrete"),
-        ("yes, no }", "yes, no, maybe }", "A declares 2 states, but lists 3"),
+        ("yes, no }", "yes, no, maybe }", "A declares 2 states, but lists 3.*with commas is written in quotes"),
         ("yes, no }", "yes }", "A declares 2 states, but lists 1"),
         ("yes, no }", "yes, yes }", "A must have distinct states"),
         ("yes, no }", 'yes, "" }', "A must have distinct states"),

@@ -311,6 +311,12 @@ def test_other_encodings_are_refused(tmp_path, encoding):
         load_network(path)
 
 
+@pytest.mark.parametrize("thing", [None, 3, load_network(PLAIN)], ids=["None", "number", "network"])
+def test_what_is_no_name_is_refused_by_its_kind(thing):
+    with pytest.raises(TypeError, match=rf"string or a path, but got {type(thing).__name__}; a network object"):
+        load_network(thing)
+
+
 def test_damaged_gzip_is_refused(tmp_path):
     """Every byte in turn: one message whichever layer of the format notices it; and every length."""
     path, packed = tmp_path / "study.bif.gz", gzip.compress(PLAIN.encode())
