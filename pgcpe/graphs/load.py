@@ -83,8 +83,8 @@ def _read(name_or_path: str | Path) -> tuple[str, str]:
     """Return a name for messages, and the text."""
     if not isinstance(name_or_path, (str, os.PathLike)):
         raise TypeError(
-            f"a network must be named by a string or a path, but got {type(name_or_path).__name__}; a network object is "
-            "taken wherever a graph is"
+            f"a network must be named by a string or a path, but got {type(name_or_path).__name__}; a network object "
+            "is taken wherever a graph is"
         )
     path = Path(name_or_path)
     try:
