@@ -105,7 +105,7 @@ class CausalBandit:
         self.states = states_of(graph, states)
         self._latents = latents_of(self.graph)
         self.observed = tuple(v for v in self.graph.nodes if v not in self._latents)
-        if reward not in self.observed:
+        if not isinstance(reward, str) or reward not in self.observed:
             raise ValueError(
                 f"reward must be an observed variable of the graph, but got {shown(reward)}"
                 f"{did_you_mean(reward, self.observed)}; there are {shown(*self.observed, show=str)}"
@@ -250,7 +250,10 @@ class CausalBandit:
         ValueError
             If one of them is latent or unknown.
         """
-        needed = ({variables} if isinstance(variables, str) else set(variables)) - {self.reward}
+        names = [variables] if isinstance(variables, str) or not isinstance(variables, Iterable) else list(variables)
+        if wrong := [v for v in names if not isinstance(v, str)]:
+            raise TypeError(f"variables must be a list of names, but got {shown(wrong[0])}")
+        needed = set(names) - {self.reward}
         if odd := sorted(needed.difference(self.observed)):
             raise ValueError(
                 f"only observed variables can be recorded, but got {shown(*odd, show=str)}"

@@ -3,7 +3,9 @@
 State is compared before and after for what has state; the long tables of each module stand in its own tests.
 """
 
+import ast
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -217,3 +219,80 @@ def test_an_environment_keeps_its_generator():
         with pytest.raises((ValueError, TypeError)):
             environment.perform(mistake)
     assert pickle.dumps(environment._rng.bit_generator.state) == before
+
+
+JUNK = [
+    3, None, "x", b"x", [], {}, [1], object(), float("nan"), [None], [[]], pd.DataFrame({"a": [1]}), pd.Series([1, 2]),
+    np.array(3), {1}, {"X": [1]}, {"Y": None}, {"a": {}}, (1, 2), len, range(3), {1: 2}, [do()],
+]  # fmt: skip
+"""What no entry takes, or hardly any."""
+
+ENTRIES = {
+    "reward": lambda it: CausalBandit(GRAPH, reward=it, arms=[do()]),
+    "arms": lambda it: CausalBandit(GRAPH, reward="Y", arms=it),
+    "playable": lambda it: CausalBandit(GRAPH, reward="Y", arms=[do()], playable=it),
+    "costs": lambda it: CausalBandit(GRAPH, reward="Y", arms=[do()], costs=it),
+    "states": lambda it: CausalBandit(GRAPH, reward="Y", arms=[do()], states=it),
+    "states of X": lambda it: CausalBandit(GRAPH, reward="Y", arms=[do()], states={"X": it}),
+    "reward_values": lambda it: CausalBandit(GRAPH, reward="Y", arms=[do()], reward_values=it),
+    "value of a state": lambda it: CausalBandit(GRAPH, reward="Y", arms=[do()], reward_values={0: it, 1: 1}),
+    "action": lambda it: question().action(it),
+    "recording": lambda it: question().recording(it),
+    "tell action": lambda it: CCPE(question()).tell(it, [ROW]),
+    "tell samples": lambda it: CCPE(question()).tell(do(), it),
+    "tell alone": lambda it: CCPE(question()).tell(it),
+    "tell value": lambda it: CCPE(question()).tell(do(), [ROW | {"X": it}]),
+    "tell missing": lambda it: CCPE(question()).tell(do(), ROW, missing=it),
+    "perform": lambda it: SimulatedEnvironment(CANCER, seed=0).perform(it),
+    "perform one": lambda it: SimulatedEnvironment(CANCER, seed=0).perform([it]),
+    "sample": lambda it: SimulatedEnvironment(CANCER, seed=0).sample(it, 2),
+    "sample n": lambda it: SimulatedEnvironment(CANCER, seed=0).sample(do(), it),
+    "network": lambda it: SimulatedEnvironment(it, seed=0),
+    "expected_reward": lambda it: expected_reward(CANCER, it, reward="Dyspnoea", reward_values=VALUES),
+    "expected_rewards": lambda it: expected_rewards(CANCER, it),
+    "Action": Action,
+    "do": do,
+    "parse": Action.parse,
+    "variables": lambda it: interventions(GRAPH, reward="Y", variables=it),
+    "size": lambda it: interventions(GRAPH, reward="Y", size=it),
+    "values": lambda it: interventions(GRAPH, reward="Y", values=it),
+    "values of X": lambda it: interventions(GRAPH, reward="Y", values={"X": it}),
+    "equal_effect": lambda it: equal_effect(GRAPH, it, "Y"),
+    "Encoder": Encoder,
+    "read_history": lambda it: read_history("no file", it),
+    "from_frame": lambda it: Samples.from_frame(it, {"X": (0, 1)}, do()),
+    "from_frame actions": lambda it: Samples.from_frame(pd.DataFrame({"X": [1]}), {"X": (0, 1)}, it),
+    "fit": lambda it: AdmissibleSequence().fit(GRAPH, it),
+    "fit actions": lambda it: AdmissibleSequence().fit(GRAPH, [ROW], it),
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_whatever_is_given_the_error_is_one_of_value_or_type_and_short(entry):
+    """No AttributeError or KeyError, and no more than a part of what was given."""
+    said = []
+    for it in JUNK:
+        try:
+            ENTRIES[entry](it)
+        except (ValueError, TypeError, FileNotFoundError) as error:
+            said.append(str(error))
+    assert said
+    assert max(map(len, said)) < 500
+    assert not any("truth value" in text for text in said)
+
+
+def test_the_ways_out_of_estimators():
+    """Those that two messages name: the variables to record, and how samples get their rewards."""
+    with pytest.raises(ValueError, match=r"use bandit\.recording") as raised:
+        BGLM().start(question().recording([]))
+    names = ast.literal_eval(re.search(r"recording\((.*)\)", str(raised.value))[1])
+    assert BGLM().start(question().recording(names)).bandit_.required == tuple(names)
+    drawn = SimulatedEnvironment(CANCER, seed=0).sample(do(), 5)
+    with pytest.raises(ValueError, match=r"encode them with bandit\.encode first"):
+        EmpiricalMeans().start(cancer()).update(drawn)
+    assert EmpiricalMeans().start(cancer()).update(cancer().encode(None, drawn)).plays_.sum() == 5
+
+
+def test_a_column_is_looked_for_under_a_like_name():
+    with pytest.raises(ValueError, match=r"lack \['X'\]; did you mean 'x'"):
+        CCPE(question()).tell(do(), {"Z": 0, "x": 1, "Y": 1})

@@ -68,6 +68,8 @@ def expected_rewards(network: Any, bandit: CausalBandit, *, progress: bool | Non
     pandas.Series
         Indexed by the arms: ``rewards[do(X=1)]``.
     """
+    if not isinstance(bandit, CausalBandit):
+        raise TypeError(f"bandit must be a CausalBandit, but got {type(bandit).__name__}")
     network = sound_network(network)
     if missing := sorted({bandit.reward}.union(*bandit.canonical) - set(network)):
         raise ValueError(f"the network must have the variables of the bandit, but lacks {shown(*missing, show=str)}")

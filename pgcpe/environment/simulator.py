@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -86,14 +87,16 @@ class SimulatedEnvironment:
             actions = [actions]
         if not isinstance(actions, Iterable) or isinstance(actions, (str, Mapping)):
             raise TypeError(f"actions must be a list such as [do(X=1)], but got {shown(actions)}")
-        told = list(actions)
+        told = [_checked(action) for action in actions]
         return self._draw(*distinct_actions(told, len(told)))
 
     def sample(self, action: Action, n: int) -> Samples:
         """Perform one action `n` times."""
+        if not isinstance(n, Integral):
+            raise TypeError(f"n must be an integer, but got {shown(n)}")
         if n < 0:
             raise ValueError(f"n must not be negative, but got {n}")
-        return self._draw((action,), np.zeros(n, dtype=np.intp))
+        return self._draw((_checked(action),), np.zeros(n, dtype=np.intp))
 
     def expected_rewards(self, bandit: CausalBandit) -> pd.Series[float]:
         """Return the exact expected rewards of the arms of a bandit, which no policy asks for; worked out once."""
@@ -104,8 +107,6 @@ class SimulatedEnvironment:
     def _draw(self, actions: tuple[Action, ...], which: NDArray[np.intp]) -> Samples:
         for action in actions:
             if action not in self._checked:
-                if not isinstance(action, Action):
-                    raise TypeError(f"an action must be written do(X=1), but got {shown(action)}")
                 if unknown := sorted(set(action) - set(self.coding.variables)):
                     raise ValueError(
                         f"{shown(action, show=str)} sets {shown(*unknown, show=str)}, which is no observed variable of "
@@ -153,6 +154,12 @@ class SimulatedEnvironment:
                 stride *= table.values.shape[k]
             self._offset[i + 1] = self._offset[i] + cumulative.size
         self._cumulative = np.concatenate(columns)
+
+
+def _checked(action: Action) -> Action:
+    if not isinstance(action, Action):
+        raise TypeError(f"an action must be written do(X=1), but got {shown(action)}")
+    return action
 
 
 @njit(cache=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["did_you_mean", "find_state", "plain", "shown", "state_name"]
+__all__ = ["did_you_mean", "find_state", "is_hashable", "plain", "shown", "state_name"]
 
 LONGEST = 100
 """Of what a user gave an error shows so many characters."""
@@ -69,6 +69,15 @@ def find_state(states: Sequence[Any], value: Any, variable: str, *, by_name: boo
         f"{variable} has the states {shown(*states)}, but got {shown(value)}"
         f"{did_you_mean(state_name(value), map(state_name, states))}"
     )
+
+
+def is_hashable(value: Any) -> bool:
+    """Return whether a value can be a state: whether it is hashable all through."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import networkx as nx
 from pgmpy.base import DAG
 
-from pgcpe.graphs.states import did_you_mean, shown, state_name
+from pgcpe.graphs.states import did_you_mean, is_hashable, shown, state_name
 
 __all__ = [
     "State",
@@ -54,11 +54,12 @@ def states_of(graph: nx.DiGraph, states: Mapping[str, Sequence[State]] | None = 
     for table in getattr(graph, "cpds", ()):
         if hasattr(table, "state_names"):
             known[table.variable] = tuple(table.state_names[table.variable])
-    if not isinstance(states or {}, Mapping):
+    given_states = {} if states is None else states
+    if not isinstance(given_states, Mapping):
         raise TypeError(
             f"states must map variables to their states, as in {{'X': ['low', 'high']}}, but got {shown(states)}"
         )
-    for variable, given in (states or {}).items():
+    for variable, given in given_states.items():
         if variable not in nodes:
             raise ValueError(
                 f"states must name variables of the graph, but got {variable!r}{did_you_mean(variable, nodes)}"
@@ -66,6 +67,8 @@ def states_of(graph: nx.DiGraph, states: Mapping[str, Sequence[State]] | None = 
         if not isinstance(given, Iterable):
             raise TypeError(f"the states of {variable} must be a list, such as ['low', 'high'], but got {shown(given)}")
         own = tuple(given)
+        if odd := [state for state in own if not is_hashable(state)]:
+            raise TypeError(f"a state must be one value, but {variable} has the unhashable {shown(odd[0])}")
         if len(set(own)) != len(own) or len(own) == 0 or (len(own) < 2 and variable not in known):
             raise ValueError(f"{variable} must have two or more distinct states, but got [{shown(*own)}]")
         if variable in known and set(known[variable]) != set(own):

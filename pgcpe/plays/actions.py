@@ -5,16 +5,16 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import networkx as nx
 
 from pgcpe.graphs.identification import relevant_treatments
-from pgcpe.graphs.states import did_you_mean, find_state, plain, shown
+from pgcpe.graphs.states import did_you_mean, find_state, is_hashable, plain, shown
 from pgcpe.graphs.structure import State, States, checked_graph, latents_of, states_of
 
 __all__ = ["Action", "do", "equal_effect", "interventions", "with_states"]
@@ -47,9 +47,12 @@ class Action(Mapping[str, State]):
     __slots__ = ("__dict__", "_settings")
 
     def __init__(self, settings: Mapping[str, State] = {}) -> None:
+        if not isinstance(settings, Mapping):
+            raise TypeError(f"an action must be written do(X=1) or do({{'X': 1}}), but got {shown(settings)}")
         own = {v: plain(s) for v, s in settings.items()}
         for variable, state in own.items():
-            hash(state)  # an unhashable state is a TypeError here, not where the action is first looked up
+            if not is_hashable(state):
+                raise TypeError(f"a state must be one value, but {variable} is set to the unhashable {shown(state)}")
             if not isinstance(variable, str) or variable == "":
                 raise TypeError(f"a variable must be named by a string that is not empty, but got {shown(variable)}")
         self._settings = dict(sorted(own.items(), key=lambda item: str(item[0])))
@@ -111,12 +114,10 @@ def do(settings: Mapping[str, State] | None = None, /, **more: State) -> Action:
     ValueError
         If a variable is set twice.
     """
-    if not isinstance(settings or {}, Mapping):
-        raise TypeError(f"an action must be written do(X=1) or do({{'X': 1}}), but got {shown(settings)}")
-    settings = dict(settings or {})
+    settings = Action({} if settings is None else settings)
     if twice := sorted(set(settings) & set(more)):
         raise ValueError(f"a variable must be set once, but {twice} are set twice")
-    return Action(settings | more)
+    return Action({**settings, **more})
 
 
 def with_states(action: Action | str, states: States, *, partly: bool = False) -> Action:
@@ -165,6 +166,8 @@ def equal_effect(graph: nx.DiGraph, action: Action, outcome: str) -> Action:
     >>> equal_effect(DAG([("A", "B"), ("B", "Y")]), do(A=1, B=0), "Y")
     do(B=0)
     """
+    if not isinstance(action, Mapping):
+        raise TypeError(f"an action must be written do(X=1), but got {shown(action)}")
     matters = relevant_treatments(graph, action, outcome)
     return Action({v: s for v, s in action.items() if v in matters})
 
@@ -224,9 +227,10 @@ def interventions(
         )
     allowed = [v for v in graph.nodes if v != reward and v not in hidden]
     if variables is not None:
-        if not isinstance(variables, Iterable):
-            raise TypeError(f"variables must be a list of names, but got {shown(variables)}")
-        chosen = {variables} if isinstance(variables, str) else set(variables)
+        names = [variables] if isinstance(variables, str) or not isinstance(variables, Iterable) else list(variables)
+        if odd := [v for v in names if not isinstance(v, str)]:
+            raise TypeError(f"variables must be a list of names, but got {shown(odd[0])}")
+        chosen = set(names)
         if wrong := sorted(map(str, chosen - set(allowed))):
             raise ValueError(
                 f"variables must be observed variables other than the reward, but got {shown(*wrong, show=str)}"
@@ -235,7 +239,9 @@ def interventions(
         allowed = [v for v in allowed if v in chosen]
     if size is not None and max_size is not None:
         raise ValueError(f"give size or max_size, but got size={size} and max_size={max_size}")
-    largest = operator.index(size if size is not None else max_size if max_size is not None else 1)
+    largest = size if size is not None else max_size if max_size is not None else 1
+    if not isinstance(largest, Integral):
+        raise TypeError(f"size must be an integer, but got {shown(largest)}")
     if not 0 <= largest <= len(allowed):
         raise ValueError(f"size must be between 0 and {len(allowed)}, the number of variables, but got {largest}")
     options = _options(allowed, known, values)

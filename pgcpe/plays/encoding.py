@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pgcpe._numba import njit
-from pgcpe.graphs.states import find_state, shown
+from pgcpe.graphs.states import did_you_mean, find_state, shown
 from pgcpe.graphs.structure import States
 from pgcpe.plays.actions import Action
 from pgcpe.plays.frames import MISSING, Rows, encode_column, row_named, rows_told, told_actions
@@ -114,7 +114,7 @@ class Encoder:
             When a log of passive plays has but one value of a variable in all rows that, selected on, would bias what
             is learned from them.
         """
-        if missing not in ("raise", "drop"):
+        if not isinstance(missing, str) or missing not in ("raise", "drop"):
             raise ValueError(f"missing must be 'raise' or 'drop', but got {shown(missing)}")
         if samples is None:
             actions, samples = None, actions
@@ -145,7 +145,7 @@ class Encoder:
             raise ValueError(f"the samples must have distinct columns, but [{shown(*twice)}] come twice")
         codes = self.forced_codes(distinct)[which]  # what an action sets need not be told
         absent = [v for j, v in enumerate(variables) if v not in frame.columns and (codes[:, j] < 0).any()]
-        self._check_columns([v for v in absent if v in self._needed])
+        self._check_columns([v for v in absent if v in self._needed], frame.columns)
         for j, variable in enumerate(variables):
             if variable in frame.columns:
                 told = encode_column(frame[variable], self._coding.states[j], variable)
@@ -179,7 +179,8 @@ class Encoder:
             return (
                 f"{said}; pandas reads its state {empty[0]!r} as a missing value, read_history(path, bandit) does not"
             )
-        return said if needed else f"{said}; missing='drop' leaves such rows out"
+        way_out = f"; frame.dropna(subset=[{variable!r}]), or tell(..., missing='drop'), leaves such rows out"
+        return said if needed else said + way_out
 
     def _warn_if_selected(self, frame: pd.DataFrame, passive: NDArray[np.bool_]) -> None:
         """Warn where all passive rows of a log agree on an effect that depends on what is to be learned from them."""
@@ -226,7 +227,7 @@ class Encoder:
         """Return the codes of the variables wanted; how they lie in the samples is worked out once for each coding."""
         if self._seen is None or self._seen[0] is not samples.coding:
             wanted, position = self._coding.variables, {v: j for j, v in enumerate(samples.coding.variables)}
-            self._check_columns([v for v in wanted if v not in position and v in self._needed])
+            self._check_columns([v for v in wanted if v not in position and v in self._needed], position)
             columns = np.array([position.get(v, -1) for v in wanted], dtype=np.intp)
             recode = [
                 (j, np.array([find_state(states, s, v) for s in samples.coding.states[columns[j]]], dtype=np.int32))
@@ -247,10 +248,13 @@ class Encoder:
 
     # ------------------------------------------------------------------------------------------------------- checks
 
-    def _check_columns(self, lacking: list[str]) -> None:
+    def _check_columns(self, lacking: list[str], told: Iterable[Any]) -> None:
         if lacking:
             needed = [v for v in self._coding.variables if v in self._needed]
-            raise ValueError(f"the samples must have the columns [{shown(*needed)}], but lack [{shown(*lacking)}]")
+            raise ValueError(
+                f"the samples must have the columns [{shown(*needed)}], but lack [{shown(*lacking)}]"
+                f"{did_you_mean(lacking[0], set(told).difference(needed))}"
+            )
 
     def _check(
         self, codes: Codes, distinct: tuple[Action, ...], which: NDArray[np.intp], row_of: NDArray[np.intp]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pgcpe.graphs.states import find_state, shown
 from pgcpe.graphs.structure import State
 from pgcpe.plays.actions import Action, with_states
-from pgcpe.plays.frames import History, columns_of, distinct_actions, encode_column, labels_of, row_named
+from pgcpe.plays.frames import History, columns_of, encode_column, row_named, rows_told
 
 __all__ = ["Coding", "ForcedCodes", "Samples", "SamplesBuffer"]
 
@@ -124,20 +124,16 @@ class Samples:
         if not frame.columns.is_unique:
             twice = sorted({str(c) for c in frame.columns[frame.columns.duplicated()]})
             raise ValueError(f"the samples must have distinct columns, but [{shown(*twice)}] come twice")
-        if actions is None and (actions := labels_of(frame)) is None:
-            raise ValueError("give the actions of the rows: the frame has no index named 'action'")
         coding = Coding(tuple(states), tuple(tuple(s) for s in states.values()))
         named = dict(zip(coding.variables, coding.states, strict=True))
-        some = [actions] if isinstance(actions, Action) else list(actions)
-        known = {a: with_states(a, named, partly=True) for a in dict.fromkeys(some)}
-        told = known[actions] if isinstance(actions, Action) else [known[a] for a in some]
+        rows = rows_told(actions, frame, lambda action: with_states(action, named, partly=True))
         codes = np.empty((len(frame), len(states)), dtype=np.int32)
         for j, (variable, names) in enumerate(states.items()):
             codes[:, j] = encode_column(frame[variable], names, variable)
             if (codes[:, j] < 0).any():
                 row = int(np.argmax(codes[:, j] < 0))
                 raise ValueError(f"{row_named(row, frame.index)} has no value for {variable}")
-        return cls(coding, codes, *distinct_actions(told, len(frame)))
+        return cls(coding, codes, *rows)
 
 
 class ForcedCodes:

@@ -87,11 +87,12 @@ def test_rows_that_lack_a_value_are_dropped_and_counted():
     frame = rows().astype(object)
     frame.loc[1, "C"], frame.loc[2, ["C", "X"]] = None, np.nan
     policy = CCPE(question())
-    with pytest.raises(ValueError, match=r"row 1 .label 1. has no value for C; missing='drop' leaves such rows out"):
+    with pytest.raises(ValueError, match=r"row 1 .label 1. has no value for C; .* leaves such rows"):
         policy.tell(do(), frame)
     assert policy.dropped_ == {}
     assert policy.tell(do(), frame, missing="drop") is policy
     assert (policy.n_plays, policy.dropped_) == (4, {"C": 2, "X": 1})
+    assert CCPE(question()).tell(do(), frame.dropna(subset=["C"])).n_plays == 4  # the other way out
     whole = CCPE(question()).tell(do(), rows().drop([1, 2]))
     assert policy.history.equals(whole.history)
     assert np.array_equal(policy.intervals.lower, whole.intervals.lower)
