@@ -1,0 +1,43 @@
+"""Every module has its tests where they are looked for."""
+
+from pathlib import Path
+
+import pytest
+
+import pgcpe
+
+TESTS = Path(__file__).parent
+PACKAGE = Path(pgcpe.__file__).parent
+
+TESTED_WITH = {
+    "confidence/tree.py": "confidence/test_tree_region.py",
+    "estimators/node_equations.py": "estimators/test_bglm.py",
+    "graphs/formats.py": "graphs/test_load.py",
+    "graphs/shipped.py": "graphs/test_load.py",
+    "graphs/tables.py": "graphs/test_load.py",
+    "models/search.py": "estimators/test_pooled_bglm.py",
+    "plays/frames.py": "plays/test_history.py",
+    "policies/result.py": "test_contract.py",
+}
+"""Modules that are parts of another, and the tests of that one. Better a file of their own than an entry here."""
+
+MODULES = [
+    path.relative_to(PACKAGE)
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if "__all__" in path.read_text() and path.stem != "__init__"
+]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_it_has_a_file_of_tests(module):
+    """``<room>/test_<module>.py``; of the rooms of commands and of figures one file for all: that of the room."""
+    own = TESTS / module.with_name(f"test_{module.stem.removeprefix('_')}.py")
+    of_room = {"cli": TESTS / "cli" / "test_main.py", "paper/figures": TESTS / "paper" / "test_figures.py"}
+    places = [own, of_room.get(module.parent.as_posix()), TESTS / TESTED_WITH.get(module.as_posix(), "none")]
+    assert any(place and place.exists() for place in places)
+
+
+def test_no_entry_has_outlived_its_reason():
+    for module in TESTED_WITH:
+        assert (PACKAGE / module).exists()
+        assert not (TESTS / Path(module).with_name(f"test_{Path(module).name}")).exists()
