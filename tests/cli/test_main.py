@@ -284,6 +284,7 @@ def interrupted(*arguments, at):
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_prints_the_result_so_far():
     """The plays under way are told first: all that was performed is in the result."""
     endless = ["run", *ASIA, "--policy", "lucb", "--epsilon", "0", "--delta", "1e-9"]

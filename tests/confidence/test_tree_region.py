@@ -181,6 +181,7 @@ def extremes(trees, seed, snapshots=False):
     return min(distances), max(distances)
 
 
+@pytest.mark.slow
 def test_never_inside_a_general_optimiser_and_close_to_it():
     """Weak duality puts the bound outside, whatever the tree, but for rounding; its tolerances, 1e-6 for the gap and
     the square of .003 for the multiplier, which is below 1e-5 in all, put it within 1e-5."""
@@ -299,6 +300,7 @@ def test_the_mixtures_of_a_tree_are_one_martingale(z, x, y):
     assert total == pytest.approx(0.5, rel=1e-12)  # alpha
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("z", "x", "y"), MODELS)
 def test_exact_error_of_a_tree(z, x, y):
     """The counts are a Markov chain. What it loses where the interval misses mu, in the first eight rounds, is the

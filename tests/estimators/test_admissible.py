@@ -106,6 +106,7 @@ def test_one_estimate_is_within_its_standard_errors():
         assert estimate.se < 0.02
 
 
+@pytest.mark.slow
 def test_standard_error_is_that_of_repetitions():
     """The mean squared error of 400 estimates over their squared se is chi-square with 400 degrees of freedom over 400:
     within 1 +- 5 sqrt(2/400) = 1 +- .354 but for a probability below 1e-5; 2 % more is allowed for the smoothing."""

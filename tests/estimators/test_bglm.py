@@ -81,6 +81,7 @@ def test_expected_rewards_are_those_of_the_network(link):
     assert query.values.sum() == pytest.approx(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", LINKS)
 def test_standard_errors_are_those_of_repeated_studies(link):
     """100 studies: the ratio of standard deviations has a standard error near sqrt(1 / 200) = .071; four are .28."""

@@ -251,6 +251,7 @@ def started(program, *arguments):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_three_processes_start_one_file_at_once(file):
     processes = [started(TOGETHER, file, name) for name in "abc"]
     while not all(file.with_suffix(f".{name}").exists() for name in "abc"):
@@ -309,6 +310,7 @@ for kill, size in enumerate(rng.integers(1, 50, 100).tolist()):
 """
 
 
+@pytest.mark.slow
 def test_a_writer_killed_at_a_hundred_moments_loses_nothing_that_it_acknowledged(file):
     """After each kill all acknowledged batches are whole, and there is one more at most; the next writer goes on."""
     process = started(KILLED, file)

@@ -168,6 +168,7 @@ def test_a_context_of_joblib_chooses_where(rows):
     pd.testing.assert_frame_equal(again, rows)
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_gives_the_rows_of_a_serial_run(rows):
     from dask.distributed import Client, LocalCluster
 

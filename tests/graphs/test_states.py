@@ -90,6 +90,7 @@ def test_a_number_that_was_text_is_not_found_by_how_it_prints():
     assert find_state(("0", "01"), 1, "X", by_name=False) == 1
 
 
+@pytest.mark.slow
 def test_what_an_error_shows_is_cut():
     assert shown("a", 1, np.float64(2)) == "'a', 1, 2.0"
     for long in (["x" * 10**6], ["x"] * 10**6, [tuple(range(1000))], list(range(10**6))):

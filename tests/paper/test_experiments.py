@@ -149,6 +149,7 @@ def test_the_readme_shows_the_rows_of_experiment_1():
     assert (error.loc["CCPE-BGLM proved"] >= error.loc["LUCB1"]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the graph is in doubt")
 def test_the_rows_of_experiment_1_come_again():
     module = benchmark("experiment_1")

@@ -297,6 +297,7 @@ def sequence_of_the_tree(graph, treatments, printed=False):
     return sequence
 
 
+@pytest.mark.slow
 def test_every_arm_of_a_causal_tree_has_the_sequence_of_the_paper_without_the_treatments():
     for seed, options in [*settings(causal_tree, 2), (0, {"n": 12, "confounders": 3})]:
         network, bandit = causal_tree(seed, merge_equal=False, **options)

@@ -118,6 +118,7 @@ def test_the_committed_rows_are_complete_and_are_redrawn(name, tmp_path):
     assert (ROOT / "notebooks" / "figures" / f"figure_{name}.png").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_committed_rows_come_again(name):
     figure, rows = FIGURES[name], ROWS[name]
@@ -229,6 +230,7 @@ def test_redrawing_on_the_command_line(tmp_path, capsys):
     pd.testing.assert_frame_equal(numbers, expected.reset_index(drop=True), check_dtype=False)
 
 
+@pytest.mark.slow
 def test_computing_and_continuing_on_the_command_line(tmp_path, capsys, monkeypatch):
     whole = FIGURES["3b"]
     short = Errors(whole.title, whole.claim, whole.parts, whole.iteration, times=(50, 100))

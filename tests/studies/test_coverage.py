@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from scipy import stats
 
 ROOT = Path(__file__).parent.parent.parent
@@ -14,6 +15,7 @@ spec.loader.exec_module(coverage)
 EXACT = ["observation, lr", "pooled trees, lr", "direct, kt"]
 
 
+@pytest.mark.slow
 def test_a_hundred_paths():
     """If an interval fails with probability at most .1, the failures of 100 paths exceed the .9999 quantile of
     binomial(100, .1), 22, with probability below 1e-4, for each of nine rows."""

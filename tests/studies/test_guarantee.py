@@ -30,6 +30,7 @@ def test_certificates_are_wrong_no_more_often_than_delta():
         assert (runs["regret"][certified[runs.index] & ~runs["wrong"]] <= runs["epsilon"].iloc[0] + 1e-9).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["CCPE exact", "LUCB exact"])
 def test_a_run_of_the_study_repeats(policy):
     """The rows are what the code gives: the first near ties, run again."""

@@ -45,6 +45,7 @@ def test_pooling_stops_earlier_than_everything_with_the_same_guarantee():
             assert table.loc[(name, "PooledCCPE, exact"), "high"] < table.loc[(name, other), "low"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["exact", "asymptotic"])
 def test_a_run_to_the_stop_repeats(group):
     name = "Experiment 3, n = 5"
@@ -77,6 +78,7 @@ def test_a_distrusted_graph_does_no_harm():
     assert runs["wrong"].sum() <= stats.binom.ppf(0.999, len(runs), wrong_answers.DELTA)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", list(wrong_answers.STUDIES))
 @pytest.mark.filterwarnings("ignore:direct plays contradict the graph")
 def test_a_run_of_the_study_repeats(study):
@@ -85,6 +87,7 @@ def test_a_run_of_the_study_repeats(study):
     pd.testing.assert_frame_equal(again, kept.reset_index(drop=True), check_dtype=False)
 
 
+@pytest.mark.slow
 def test_a_run_of_the_hostile_sampler_repeats():
     again = wrong_answers.hostile(4, 0)
     kept = WRONG[(WRONG["policy"] == again["policy"]) & (WRONG["seed"] == 0)].iloc[0]

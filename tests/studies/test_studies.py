@@ -54,6 +54,7 @@ def test_certified_answers_are_wrong_no_more_often_than_delta():
         assert (~runs["correct"]).sum() <= stats.binom.ppf(0.999, len(runs), module.DELTA)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policies", ["STOPPING", "BUDGETED"])
 def test_a_run_of_the_study_repeats(policies):
     module, rows = baselines()
@@ -92,6 +93,7 @@ def test_causal_successive_rejects_beside_its_bound_and_its_rivals():
         assert (errors[ours] < errors[["Successive Rejects", "Sequential Halving"]].min(axis=1)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "m"), [("parallel, all rare", None), ("Lattimore, m = 8", 8)])
 def test_a_run_of_the_theorems_repeats(name, m):
     module, rows = theorems()
@@ -104,6 +106,7 @@ def test_a_run_of_the_theorems_repeats(name, m):
     pd.testing.assert_frame_equal(again, kept.reset_index(drop=True), check_dtype=False)
 
 
+@pytest.mark.slow
 def test_the_grid_is_the_papers_and_repeats():
     module = benchmark("grid")
     rows = module.frame.read(RESULTS / "grid.csv")
