@@ -43,7 +43,7 @@ def carry_out(arguments: argparse.Namespace) -> int:
         try:
             result = policy.run(environment, budget=arguments.budget, progress=None)
         except KeyboardInterrupt:
-            result, code = policy.result("interrupted"), INTERRUPTED
+            result, code = policy.result(f"interrupted after {policy.n_plays} plays"), INTERRUPTED
     print(
         json.dumps(_as_json(result) | {"seed": arguments.seed}, indent=2)
         if arguments.json

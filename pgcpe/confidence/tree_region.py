@@ -221,7 +221,8 @@ def _largest(tree, region):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _start(tree):  # type: ignore[no-untyped-def]
     """Return the point of the smoothed frequencies, and the variance of mu there."""
-    found = walk(tree, smoothed(tree))
+    theta = smoothed(tree)
+    found, _ = walk(tree, theta, theta, 0.5)
     ends = np.empty((len(tree.n), 2))
     first = len(tree.into) - len(tree.n)
     for i in range(len(tree.n)):

@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.paper_radii import paper_observational_union, union_radius
-from pgcpe.confidence.tree import smoothed_value
+from pgcpe.confidence.tree import plug_in_value, smoothed_value
 from pgcpe.estimators.base import Estimate, IntervalEstimator, started
 from pgcpe.estimators.empirical_means import check_radius
-from pgcpe.estimators.forest import MOST_CELLS, Plays, count_plays, forest_of, intersect_intervals, plug_in, tree_of
+from pgcpe.estimators.forest import MOST_CELLS, Plays, count_plays, forest_of, intersect_intervals, tree_of
+from pgcpe.estimators.forest_values import walk_plain
 from pgcpe.estimators.schedule import Observations
 from pgcpe.graphs.explanation import explain
 from pgcpe.graphs.structure import State, States, states_of, structure_of
@@ -147,8 +148,10 @@ class AdmissibleSequence(IntervalEstimator):
         Both are 0 before all cells were seen, for ``do()``, and for an arm without a sequence.
         """
         started(self)
-        value, smallest = plug_in(self._forest, self._counts, self.served_)
-        return value, smallest
+        value, _, _ = walk_plain(self._forest, self._counts, 0.0, 1.0, self._forest.walks())
+        leaves = zip(self._forest.leaf_start[:-1], self._forest.leaf_start[1:], self.served_, strict=True)
+        smallest = np.array([self._counts.n[a:b].min() if served else 0.0 for a, b, served in leaves])
+        return np.where(smallest > 0, value, 0.0), smallest
 
     def observed_shares(self) -> NDArray[np.float64]:
         """Return the estimate of q_a of every arm: the share of the plays of ``do()`` in the arm's least seen cell."""
@@ -204,8 +207,10 @@ class AdmissibleSequence(IntervalEstimator):
     ) -> Estimate:
         """Return the estimate of E[outcome | action] and its standard error.
 
-        Every frequency in the formula is smoothed by half a count for each value it can take: a cell with few rows is
-        drawn towards equal shares, and the standard error (delta method) is never 0.
+        The value is the formula at the frequencies in the data, unbiased where every cell of it has a row. A cell
+        without takes the mean of the others, and the standard error grows by what it may be off by then: its
+        probability times the range of the outcome. The variance (delta method) is that of frequencies drawn a little
+        towards the mean of all cells, so that it is not 0 where all rows of a cell agree.
 
         Parameters
         ----------
@@ -234,8 +239,9 @@ class AdmissibleSequence(IntervalEstimator):
         estimator.update(bandit.encode(Action(), self.data_))
         if estimator._forest.node_start[-1] == 0:
             raise ValueError(f"the formula for {action} has more than {MOST_CELLS:,} cells")
-        value, variance = smoothed_value(tree_of(estimator._forest, estimator._counts, 0))
-        return Estimate(value, math.sqrt(variance))
+        low, high = float(bandit.reward_array.min()), float(bandit.reward_array.max())
+        value, variance, off = plug_in_value(tree_of(estimator._forest, estimator._counts, 0), low, high)
+        return Estimate(value, math.hypot(math.sqrt(variance), off))
 
 
 def _passive(data: Any, actions: Action | Sequence[Action] | None, states: States) -> pd.DataFrame:

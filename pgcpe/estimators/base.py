@@ -104,8 +104,10 @@ class Estimated(NamedTuple):
 class PairwiseEstimator(Estimator):
     """An estimator that compares arms in pairs, and can say what a play would add.
 
-    Its variances are asymptotic (delta method), and of smoothed estimates, so that frequencies of 0 and 1 do not make
-    them 0. Beside them stands what the estimate may be off by, at worst, because of cells of fewer than five plays.
+    There are two kinds of estimates. `estimates` may be smoothed or shrunk: they err less where little was seen, and
+    are for choosing which arm to recommend and what to play. `plug_in` and `differences` are unbiased, to first order:
+    what carries a standard error, a stop or a conflict rests on them. Variances are asymptotic (delta method); beside
+    them stands the bias bound, what the estimate may be off by, at worst, because of cells never seen.
 
     Where a policy has found the graph wrong for some arms it says so by `rejected`, a boolean array over the arms;
     nothing is said of these but what their own plays say, or nothing at all: a variance of infinity.
@@ -120,11 +122,27 @@ class PairwiseEstimator(Estimator):
 
     @abstractmethod
     def estimates(self, rejected: Rejected = None) -> Estimated:
-        """Return the estimate of every arm, its variance, and its bias bound."""
+        """Return the estimate of every arm for ranking, its variance, and its bias bound."""
+
+    def plug_in(self, rejected: Rejected = None) -> Estimated:
+        """Return the unbiased estimate of every arm, its variance, and its bias bound; by default `estimates`."""
+        return self.estimates(rejected)
 
     @abstractmethod
-    def differences(self, leader: int, rejected: Rejected = None) -> Estimated:
-        """Return how far the estimate of every arm is below that of the leader, the variance, and the bias bound."""
+    def differences(self, leader: int, rejected: Rejected = None, epsilon: float | None = None) -> Estimated:
+        """Return how far the unbiased estimate of every arm is below the leader's, the variance, and the bias bound.
+
+        Parameters
+        ----------
+        leader
+            The arm that the others are compared with.
+        rejected
+            The arms for which the graph is rejected.
+        epsilon
+            If given the variance is the larger of two: that at the estimate, and that at the nearest parameters where
+            the arm is better than the leader by epsilon. Evidence ``(gap + epsilon)^2 / (2 variance)`` then grows as
+            fast as counts allow: after n zeros like n, not like n^2.
+        """
 
     @abstractmethod
     def variance_reduction(

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence.tree import Tree, Walk, smoothed, variance_of, walk_into
+from pgcpe.confidence.tree import Tree, Walk
 from pgcpe.confidence.tree_region import interval_since
-from pgcpe.estimators.base import MIN_CELL_COUNT
 from pgcpe.plays.samples import Samples
 
 __all__ = ["MOST_CELLS", "Counts", "Factor", "Forest", "Plays", "forest_of"]
@@ -220,46 +219,11 @@ def intersect_intervals(forest, counts, before, served, nats, lower, upper):  # 
 
 
 @njit(cache=True)
-def walk_all(forest, counts, walks):  # type: ignore[no-untyped-def]
-    """Walk through every tree at its smoothed frequencies."""
-    for i in range(len(forest.node_start) - 1):
-        if forest.node_start[i] < forest.node_start[i + 1]:
-            tree = tree_of(forest, counts, i)
-            walk_into(tree, smoothed(tree), walk_of(forest, walks, i))
-
-
-@njit(cache=True)
-def smoothed_values(forest, walks):  # type: ignore[no-untyped-def]
-    """Return of every arm with a tree the smoothed value, its variance, and what cells seldom seen may be off by."""
-    arms = len(forest.node_start) - 1
-    value, variance, off = np.full(arms, 0.5), np.full(arms, np.inf), np.zeros(arms)
-    for i in range(arms):
-        if forest.node_start[i] < forest.node_start[i + 1]:
-            found = walk_of(forest, walks, i)
-            value[i], variance[i] = found.below[0], variance_of(found)
-            off[i] = _bias_bound(forest.arity[forest.level_start[i] : forest.level_start[i + 1]], found)
-    return value, variance, off
-
-
-@njit(cache=True)
-def _bias_bound(arity, found):  # type: ignore[no-untyped-def]
-    """Return how far a tree's value may be off: half of the share that smoothing has in cells of few plays."""
-    node, width, off = 0, 1, 0.0
-    for m in arity:
-        for _ in range(width):
-            if found.plays[node] < MIN_CELL_COUNT:
-                off += found.reach[node] * 0.25 * m / (found.plays[node] + 0.5 * m)
-            node += 1
-        width *= m
-    return off
-
-
-@njit(cache=True)
 def influence(forest, walks, plays, admitted, served, out):  # type: ignore[no-untyped-def]
-    """Add to ``out[row, arm]`` what each round moved the estimate of each arm served: its influence.
+    """Add to ``out[row, arm]`` what each round moved the estimate of each arm served, its influence.
 
-    That is the sum, over the nodes it passed, of w (value after - value before) / sqrt((n + m/2) max(n, 1/2)): squared
-    and summed over all rounds and the half rounds of the smoothing it is the variance of the smoothed value.
+    That is the sum, over the nodes it passed, of w (value after - value before) / n: squared and summed over all rounds
+    it is the variance of the value at the plain frequencies, of which the walks are.
     """
     nodes = np.zeros(len(forest.column) + 1, dtype=np.int64)
     for i in range(len(served)):
@@ -271,73 +235,4 @@ def influence(forest, walks, plays, admitted, served, out):  # type: ignore[no-u
             for level in range(passed):
                 at, of = nodes[level], forest.level_start[i] + level
                 after = plays.rewards[row] if forest.column[of] < 0 else found.below[nodes[level + 1]]
-                n = found.plays[at]
-                weight = found.reach[at] / np.sqrt((n + 0.5 * forest.arity[of]) * max(n, 0.5))
-                out[row, i] += weight * (after - found.below[at])
-
-
-@njit(cache=True)
-def variance_falls(forest, walks):  # type: ignore[no-untyped-def]
-    """Return for each level of every arm how far one more round through it cuts the variance.
-
-    That is the sum over its nodes of w times ``w^2 spread / max(n, 1/2)^2``: the probability of the node, given that
-    the treatments before it agree, times what a round there takes off the variance.
-    """
-    falls = np.zeros(len(forest.column))
-    for i in range(len(forest.node_start) - 1):
-        node, width = forest.node_start[i], 1
-        for level in range(forest.level_start[i], forest.level_start[i + 1]):
-            for _ in range(width):
-                falls[level] += walks.reach[node] ** 3 * walks.spread[node] / max(walks.plays[node], 0.5) ** 2
-                node += 1
-            width *= forest.arity[level]
-    return falls
-
-
-@njit(cache=True)
-def progress(forest, falls, settings, shares, weights, out):  # type: ignore[no-untyped-def]
-    """Add to ``out`` what one play of each action takes off the variances of the arms, each times its weight.
-
-    ``settings`` are the codes that each action forces, -1 where it leaves a variable free, and how many levels of each
-    arm it is admitted to. A treatment that the action leaves free agrees with probability ``shares[column, state]``.
-    """
-    forced, admitted = settings
-    for b in range(len(forced)):
-        for i in range(len(weights)):
-            if weights[i] == 0.0:
-                continue
-            agree, checked = 1.0, forest.treated_start[i]
-            for level in range(forest.level_start[i], forest.level_start[i] + admitted[b, i]):
-                while checked < forest.treated_start[i] + forest.before[level]:
-                    column, state = forest.treated[checked]
-                    if forced[b, column] < 0:
-                        agree *= shares[column, state]
-                    elif forced[b, column] != state:
-                        agree = 0.0
-                    checked += 1
-                out[b] += weights[i] * agree * falls[level]
-
-
-@njit(cache=True)
-def plug_in(forest, counts, served):  # type: ignore[no-untyped-def]
-    """Return mu_O (Eq. 11) of every arm served and T_a, the plays of its least seen leaf; 0 and 0 before all were."""
-    value, smallest = np.zeros(len(served)), np.zeros(len(served))
-    for i in range(len(served)):
-        if not served[i]:
-            continue
-        arity, into, n, x = tree_of(forest, counts, i)
-        if n.min() == 0:
-            continue
-        v = np.minimum(x, n) / n  # r of Eq. (8)
-        filled, width = len(into), len(n)
-        for d in range(len(arity) - 1, -1, -1):
-            filled -= width
-            width //= arity[d]
-            for j in range(width):
-                total = mean = 0.0
-                for c in range(j * arity[d], (j + 1) * arity[d]):
-                    total += into[filled + c]
-                    mean += into[filled + c] * v[c]  # p of Eq. (10) is into / total
-                v[j] = mean / total
-        value[i], smallest[i] = v[0], n.min()
-    return value, smallest
+                out[row, i] += found.reach[at] / found.plays[at] * (after - found.below[at])

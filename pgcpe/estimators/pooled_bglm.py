@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Self
 
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
-from scipy.optimize import minimize
 from scipy.special import betaln, xlogy
 
 from pgcpe._numba import njit
@@ -22,6 +21,7 @@ from pgcpe.estimators.table_model import TableCounts
 from pgcpe.models.derivatives import Derivatives, Layout
 from pgcpe.models.glm import fit_rows
 from pgcpe.models.links import link_named, probability_of, slope_of
+from pgcpe.models.search import minimise, starts_in_ball
 from pgcpe.plays.samples import Samples
 
 __all__ = ["PooledBGLM"]
@@ -30,12 +30,6 @@ Floats = NDArray[np.float64]
 
 RIDGE = 0.05
 """What is added to the information about each coefficient, so that those not seen yet stay near 0."""
-
-STARTS = 3
-"""The number of points from which each maximum over the region is looked for."""
-
-SEARCH: Any = {"maxiter": 300, "ftol": 1e-7}
-"""Options of each search."""
 
 LEAST = 1e-12
 """Probabilities are kept this far from 0 and 1 in likelihoods."""
@@ -170,7 +164,7 @@ class PooledBGLM(PairwiseEstimator):
         variance = np.where(False if rejected is None else rejected, np.inf, self._variances(zero, directions))
         return Estimated(found.mean[: len(variance)].copy(), variance, np.zeros(len(variance)))
 
-    def differences(self, leader: int, rejected: Rejected = None) -> Estimated:
+    def differences(self, leader: int, rejected: Rejected = None, epsilon: float | None = None) -> Estimated:
         """Return how far each arm's estimate is below the leader's, and the variance; coefficients are shared."""
         found, directions = self._directions()
         variance = self._variances([d[leader] for d in directions], directions)
@@ -291,7 +285,7 @@ class _Region:
         self._radius = math.sqrt(2.0 * max(model._asked(j, alpha), 1.0))
 
     def largest(self, leader: int, other: int) -> float:
-        """Return how much better than the leader the other arm can be; infinity where a search failed."""
+        """Return how much better than the leader the other arm can be; infinity where the search cannot be trusted."""
         pair = Layout(self._tables.parents, self._tables.cards, self._tables.forced[[leader, other]])
 
         def objective(u: Floats) -> tuple[float, Floats]:
@@ -300,20 +294,8 @@ class _Region:
             found = pair.derivatives(p, self._values)
             return float(found.mean[0] - found.mean[1]), self._gradient(found.slope[0] - found.slope[1], slope)
 
-        aside = np.random.default_rng(0).standard_normal((STARTS, self._by_u.shape[1]))
-        toward = -objective(np.zeros(self._by_u.shape[1]))[1]
-        if not toward.any():  # a saddle, where an effect is the product of two that are not known yet
-            toward = aside[0].copy()
-        toward = toward / np.linalg.norm(toward)
-        best = -math.inf
-        for k in range(STARTS):
-            first = (0.9 - 0.3 * k) * self._radius * toward + (k > 0) * aside[k] * self._radius / len(toward)
-            room: Any = {"type": "ineq", "fun": lambda u: self._room(u)[0], "jac": lambda u: self._room(u)[1]}
-            found = minimize(objective, first, jac=True, method="SLSQP", constraints=[room], options=SEARCH)
-            if not found.success or not self._room(found.x)[0] >= -FEASIBLE or not math.isfinite(found.fun):
-                return math.inf
-            best = max(best, -float(found.fun))
-        return best
+        starts = starts_in_ball(objective, self._by_u.shape[1], self._radius)
+        return -minimise(objective, starts, self._room, slack=FEASIBLE)
 
     def _entries(self, u: Floats) -> tuple[Floats, Floats]:
         """Return the probabilities of all entries and the slopes of the rows."""

@@ -13,19 +13,18 @@ from numpy.typing import NDArray
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.sequences import asymptotic_threshold, kt_interval
-from pgcpe.confidence.tree import Walk
+from pgcpe.confidence.tree import Walk, shrunk_share
 from pgcpe.estimators.base import Estimated, IntervalEstimator, PairwiseEstimator, Rejected, started
 from pgcpe.estimators.empirical_means import add_plays
-from pgcpe.estimators.forest import (
-    Plays,
-    count_plays,
-    forest_of,
-    influence,
-    intersect_intervals,
+from pgcpe.estimators.forest import Plays, count_plays, forest_of, influence, intersect_intervals
+from pgcpe.estimators.forest_values import (
     progress,
     smoothed_values,
     variance_falls,
-    walk_all,
+    variances_at,
+    variances_if_equal,
+    walk_plain,
+    walk_smoothed,
 )
 from pgcpe.estimators.schedule import FIRST_SNAPSHOT, GROWTH, MAX_SNAPSHOTS, checked_refresh, last_due, snapshot_share
 from pgcpe.plays.actions import Action
@@ -89,7 +88,9 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         self._settings = bandit.forced_codes(bandit.playable), self._admitted(bandit.playable)
         self._current: Intervals | None = None
         self._level = math.nan
+        self._rewards = float(bandit.reward_array.min()), float(bandit.reward_array.max())
         self._now: _Standing | None = None
+        self._ranked: _Standing | None = None
         self._walked: Walk | None = None
         return self
 
@@ -107,7 +108,7 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
                 self._snapshots = [self._snapshots[0], *self._snapshots[1:][1 - MAX_SNAPSHOTS :], fresh]
                 self._next_snapshot *= GROWTH
         self._rounds.append(samples)
-        self._now = self._walked = None
+        self._now = self._ranked = self._walked = None
         return self
 
     def _count(self, samples: Samples) -> None:
@@ -159,20 +160,32 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
     # ------------------------------------------------------------------------------------------------ arms in pairs
 
     def estimates(self, rejected: Rejected = None) -> Estimated:
-        """Return of every arm the estimate, its variance, and what it may be off by, by its tree or its own plays."""
-        standing = self._standing(rejected)
+        """Return of every arm the smoothed estimate, its variance and bias bound, by its tree or its own plays."""
+        standing = self._smoothed(rejected)
         return Estimated(standing.value.copy(), standing.variance.copy(), standing.bias_bound.copy())
 
-    def differences(self, leader: int, rejected: Rejected = None) -> Estimated:
-        """Return how far each arm is below the leader, the variance, shared rounds as such, what it may be off by."""
-        standing = self._standing(rejected)
-        moved = self._influence(standing)
-        extra = np.maximum(standing.variance - (moved**2).sum(axis=0), 0.0)  # what the smoothing adds
+    def plug_in(self, rejected: Rejected = None) -> Estimated:
+        """Return of every arm the unbiased estimate, its variance and bias bound, by its tree or its own plays."""
+        standing = self._plain(rejected)
+        return Estimated(standing.value.copy(), standing.variance.copy(), standing.bias_bound.copy())
+
+    def differences(self, leader: int, rejected: Rejected = None, epsilon: float | None = None) -> Estimated:
+        """Return how far each arm is below the leader, the variance, shared rounds as such, and the bias bound."""
+        standing = self._plain(rejected)
+        value, moved = standing.value[leader] - standing.value, self._influence(standing)
+        extra = np.maximum(standing.variance - (moved**2).sum(axis=0), 0.0)  # what shrinking adds
         variance = ((moved[:, [leader]] - moved) ** 2).sum(axis=0) + extra + extra[leader]
+        if epsilon is not None:
+            apart = standing.variance + standing.variance[leader]
+            pairs = value + epsilon, apart
+            equal = variances_if_equal(
+                self._forest, self._counts, self._direct, standing.tree, pairs, leader, self._rewards[0]
+            )
+            variance += np.maximum(equal - apart, 0.0)
         variance[leader] = 0.0
         off = standing.bias_bound + standing.bias_bound[leader]
         off[leader] = 0.0
-        return Estimated(standing.value[leader] - standing.value, variance, off)
+        return Estimated(value, variance, off)
 
     def variance_reduction(self, leader: int, weights: Floats, rejected: Rejected = None) -> Floats:
         """Return for each playable action what one play of it takes off the variances of the differences to the
@@ -180,7 +193,7 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
 
         The rounds that both arms share are not made use of: the sum is that of the arms' own variances.
         """
-        standing, bandit = self._standing(rejected), self.bandit_
+        standing, bandit = self._smoothed(rejected), self.bandit_
         of_arm = np.array(weights, dtype=np.float64)
         of_arm[leader] = weights.sum() - weights[leader]
         out = np.zeros(len(bandit.playable))
@@ -197,48 +210,74 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
 
     def without_own_plays(self) -> Floats:
         """Return what the trees say without the arms' own plays; 1/2 without a tree."""
-        return np.where(self.served_, self._without_own()[0], 0.5)
+        return np.where(self.served_, self._without_own().value, 0.5)
 
-    def _without_own(self) -> tuple[Floats, Floats]:
-        """Return the trees' estimates and variances without the arms' own plays."""
-        walks = self._forest.walks()
-        walk_all(self._forest, self._counts.without(self._own), walks)
-        value, variance, off = smoothed_values(self._forest, walks)
-        return value, variance + off**2
+    def _without_own(self) -> Estimated:
+        """Return the trees' unbiased estimates, variances and bias bounds without the arms' own plays."""
+        others = self._counts.without(self._own)
+        return Estimated(*walk_plain(self._forest, others, *self._rewards, self._forest.walks()))
 
     def contradictions(self, level: float) -> NDArray[np.bool_]:
         """Return which arms' own plays and all other plays contradict each other.
 
         That is, the exact interval of the own plays and the asymptotic one of the tree without them have nothing in
-        common, each at half of the level over the number of arms with a tree.
+        common, each at half of the level over the number of arms with a tree. The latter is that of the unbiased
+        estimate, wider by its bias bound; its variance is the larger of that at the estimate and that at the nearest
+        end of the former.
         """
         started(self)
-        value, variance = self._without_own()
+        value, variance, off = self._without_own()
         alpha = 0.5 * level / self.n_events_
-        radius = np.sqrt(2.0 * asymptotic_threshold(max(self._plays, 1), alpha) * variance)
         n, x = self._direct
         own = kt_interval(n, x, alpha)
-        return self.served_ & ((value + radius < own.lower) | (value - radius > own.upper))
+        apart = np.where(value < own.lower, own.lower - value, np.minimum(own.upper - value, 0.0))
+        others = self._counts.without(self._own)
+        at_end = variances_at(self._forest, others, self.served_, apart, variance, self._rewards[0])
+        nats = asymptotic_threshold(max(self._plays, 1), alpha)
+        radius = off + np.sqrt(2.0 * nats * np.maximum(variance, at_end))
+        return np.asarray(self.served_ & (np.abs(apart) > radius))
 
-    def _standing(self, rejected: Rejected) -> _Standing:
-        """Return the estimates, worked out once for what was told."""
-        started(self)
-        by_graph = self.served_ if rejected is None else self.served_ & ~rejected
-        if self._now is None or (self._now.by_graph != by_graph).any():
+    def _smoothed(self, rejected: Rejected) -> _Standing:
+        """Return the smoothed estimates, worked out once for what was told."""
+        by_graph = self._by_graph(rejected)
+        if self._ranked is None or (self._ranked.by_graph != by_graph).any():
             n, x = self._direct
-            value = (x + 0.5) / (n + 1.0)
-            variance = value * (1.0 - value) / np.maximum(n, 0.5)
-            by_tree, its_variance, its_off = smoothed_values(self._forest, self._walks())
-            tree = by_graph & (its_variance < variance)
-            value[tree], variance[tree] = by_tree[tree], its_variance[tree]
-            self._now = _Standing(value, variance, np.where(tree, its_off, 0.0), tree, by_graph.copy())
+            own = (x + 0.5) / (n + 1.0)
+            direct = Estimated(own, own * (1.0 - own) / np.maximum(n, 0.5), np.zeros(len(n)))
+            trees = Estimated(*smoothed_values(self._forest, self._walks()))
+            self._ranked = _Standing.of(direct, trees, trees.variance < direct.variance, by_graph)
+        return self._ranked
+
+    def _plain(self, rejected: Rejected) -> _Standing:
+        """Return the unbiased estimates, worked out once for what was told."""
+        by_graph = self._by_graph(rejected)
+        if self._now is None or (self._now.by_graph != by_graph).any():
+            self._plain_walks = self._forest.walks()
+            trees = Estimated(*walk_plain(self._forest, self._counts, *self._rewards, self._plain_walks))
+            direct = self._own_means()
+            error, its_error = (some.variance + some.bias_bound**2 for some in (direct, trees))
+            self._now = _Standing.of(direct, trees, its_error < error, by_graph)
         return self._now
 
+    def _own_means(self) -> Estimated:
+        """Return the unbiased estimates from the arms' own plays, as those of trees of one leaf."""
+        n, x = self._direct
+        low, high = self._rewards
+        seen = n > 0
+        value = np.divide(x, n, out=np.full(len(n), 0.5 * (low + high)), where=seen)
+        share = shrunk_share(x, n, x, n, 2)
+        variance = np.divide(share * (1.0 - share), n, out=np.zeros(len(n)), where=seen)
+        return Estimated(value, variance, np.where(seen, 0.0, high - low))
+
+    def _by_graph(self, rejected: Rejected) -> NDArray[np.bool_]:
+        started(self)
+        return self.served_ if rejected is None else self.served_ & ~rejected
+
     def _walks(self) -> Walk:
-        """Return the walks through all trees, made once for what was told."""
+        """Return the smoothed walks through all trees, made once for what was told."""
         if self._walked is None:
             self._walked = self._forest.walks()
-            walk_all(self._forest, self._counts, self._walked)
+            walk_smoothed(self._forest, self._counts, self._walked)
         return self._walked
 
     def _influence(self, standing: _Standing) -> Floats:
@@ -249,18 +288,18 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
             plays = Plays.of(rounds)
             moved = np.zeros((len(rounds), len(n)))
             admitted = self._admitted(rounds.actions)
-            influence(self._forest, self._walks(), plays, admitted, standing.tree, moved)
+            influence(self._forest, self._plain_walks, plays, admitted, standing.tree, moved)
             arm = np.array([self.bandit_.index(a) for a in rounds.actions], dtype=np.int64)[rounds.which]
             own = np.flatnonzero((arm >= 0) & ~standing.tree[arm])
             i = arm[own]
-            moved[own, i] = (plays.rewards[own] - standing.value[i]) / np.sqrt((n[i] + 1.0) * n[i])
+            moved[own, i] = (plays.rewards[own] - standing.value[i]) / n[i]
             standing.influence = moved
         return standing.influence
 
 
 @dataclass
 class _Standing:
-    """What is known of every arm, by its tree or not: value, variance, what it may be off by; the rounds' influence."""
+    """What is known of every arm, by its tree or not: value, variance, bias bound; the rounds' influence."""
 
     value: Floats
     variance: Floats
@@ -268,3 +307,10 @@ class _Standing:
     tree: NDArray[np.bool_]
     by_graph: NDArray[np.bool_]
     influence: Floats | None = None
+
+    @classmethod
+    def of(cls, direct: Estimated, trees: Estimated, better: NDArray[np.bool_], by_graph: NDArray[np.bool_]) -> Self:
+        """Return for each arm what its tree says, where the graph allows and that is better, else its own plays."""
+        tree = by_graph & better
+        value, variance, off = (np.where(tree, said, own) for said, own in zip(trees, direct, strict=True))
+        return cls(value, variance, off, tree, by_graph.copy())

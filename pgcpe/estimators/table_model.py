@@ -13,6 +13,7 @@ from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.base import MIN_CELL_COUNT, Estimated, PairwiseEstimator, Rejected, started
 from pgcpe.estimators.forest import MOST_CELLS
+from pgcpe.estimators.plain_tables import PlainTables
 from pgcpe.estimators.shrinkage import FEWEST_PARENTS, additive_design, drawn_shares
 from pgcpe.graphs.identification import drop_exogenous_noise
 from pgcpe.graphs.structure import causal_order, latents_of
@@ -86,13 +87,14 @@ class TableModel(PairwiseEstimator):
         self._means: Floats | None = None
         self._guess: Floats | None = None
         self._found: tuple[Floats, Floats, Derivatives] | None = None
+        self._unbiased: PlainTables | None = None
         self.served_ = np.ones(len(bandit.arms), np.bool_)
         return self
 
     def update(self, samples: Samples) -> Self:
         """Count every play for the nodes that its action leaves free."""
         self._tables.add(samples)
-        self._means = self._guess = self._found = None
+        self._means = self._guess = self._found = self._unbiased = None
         return self
 
     @property
@@ -124,17 +126,17 @@ class TableModel(PairwiseEstimator):
         return self._tables.layout.small
 
     def estimates(self, rejected: Rejected = None) -> Estimated:
-        """Return the estimate of every arm, its variance, and what it may be off by.
+        """Return the estimate of every arm for ranking, its variance, and what it may be off by.
 
-        Here, where the best guess is wanted, the rows of tables with three parents or more borrow from one another
-        (`pgcpe.estimators.shrinkage`; `pseudo_count` concerns the others). Variances, and `differences`, are those of
-        the plain tables: a certificate counts no play for more than one row.
+        Here, where the best guess is wanted, tables are smoothed, and the rows of those with three parents or more
+        borrow from one another (`pgcpe.estimators.shrinkage`; `pseudo_count` concerns the others). `plug_in` and
+        `differences` are of plain frequencies: a certificate counts no play for more than one row.
         """
         _, _, found = self._derivatives()
         if self._guess is None:
             self._guess = self._drawn_means() if self._designs else found.mean[: len(self.forced_)].copy()
         variance = np.where(False if rejected is None else rejected, np.inf, self._spread(-1).sum(axis=1))
-        return Estimated(self._guess.copy(), variance, self._off(-1))
+        return Estimated(self._guess.copy(), variance, self._off())
 
     def _drawn_means(self) -> Floats:
         tables, counts = self.tables(), self.counts_
@@ -142,12 +144,16 @@ class TableModel(PairwiseEstimator):
             tables[i] = drawn_shares(counts[i].reshape(len(design), -1), design).reshape(counts[i].shape)
         return self._expected(tables)
 
-    def differences(self, leader: int, rejected: Rejected = None) -> Estimated:
-        """Return how far each arm is below the leader, the variance and what it may be off by; common rows cancel."""
-        _, _, found = self._derivatives()
-        mean, doubted = found.mean[: len(self.forced_)], False if rejected is None else rejected | rejected[leader]
-        variance = np.where(doubted, np.inf, self._spread(leader).sum(axis=1))
-        return Estimated(mean[leader] - mean, variance, self._off(leader))
+    def plug_in(self, rejected: Rejected = None) -> Estimated:
+        """Return the unbiased estimate of every arm, its variance, and its bias bound."""
+        value, variance, off = self._plain().alone()
+        return Estimated(value, np.where(False if rejected is None else rejected, np.inf, variance), off)
+
+    def differences(self, leader: int, rejected: Rejected = None, epsilon: float | None = None) -> Estimated:
+        """Return how far each arm is below the leader, the variance and the bias bound; common rows cancel."""
+        gap, variance, off = self._plain().below(leader, epsilon)
+        doubted = False if rejected is None else rejected | rejected[leader]
+        return Estimated(gap, np.where(doubted, np.inf, variance), off)
 
     def variance_reduction(self, leader: int, weights: Floats, rejected: Rejected = None) -> Floats:
         """Return for each playable action what one play takes off the variances of the differences to the leader."""
@@ -155,11 +161,11 @@ class TableModel(PairwiseEstimator):
         of_row = weights @ self._spread(leader) / np.maximum(n, 0.5)
         return np.asarray(found.reach[self._tables.playable] @ of_row)
 
-    def _off(self, leader: int) -> Floats:
-        """Return what the difference of each arm from the leader may be off by; -1 for none."""
+    def _off(self) -> Floats:
+        """Return what smoothing may move each arm's estimate by."""
         _, n, found = self._derivatives()
         slopes = found.slope[: len(self.forced_)]
-        return np.asarray(bias_bounds(slopes, self._reference(slopes, leader), n, self._tables.layout.width))
+        return np.asarray(bias_bounds(slopes, n, self._tables.layout.width))
 
     def _reference(self, slopes: Floats, leader: int) -> Floats:
         return np.zeros_like(slopes[0]) if leader < 0 else slopes[leader]
@@ -173,6 +179,18 @@ class TableModel(PairwiseEstimator):
             self._spreads[leader] = variances(slopes, reference, p, n, self._tables.layout.width)
         return self._spreads[leader]
 
+    def _plain(self) -> PlainTables:
+        """Return the unbiased estimates, worked out once for what was told."""
+        self._check_small()
+        if self._unbiased is None:
+            tables = self._tables
+            self._unbiased = PlainTables(tables.layout, tables.counts, len(self.forced_), self.bandit_.reward_array)
+        return self._unbiased
+
+    def _check_small(self) -> None:
+        if not self.compares:
+            raise ValueError("the network has too many configurations to compare arms through its tables")
+
     def _derivatives(self) -> tuple[Floats, Floats, Derivatives]:
         """Return the probabilities of all entries, the plays of all rows and the derivatives, once for what was told.
 
@@ -181,8 +199,7 @@ class TableModel(PairwiseEstimator):
         ValueError
             If the network is too large to go through, see `compares`.
         """
-        if not self.compares:
-            raise ValueError("the network has too many configurations to compare arms through its tables")
+        self._check_small()
         if self._found is None:
             layout, counts = self._tables.layout, self._tables.counts
             first = np.cumsum(layout.width) - layout.width
@@ -266,8 +283,8 @@ def _shares(counts: Floats) -> Floats:
 
 
 @njit(cache=True)
-def bias_bounds(slopes, reference, n, width):  # type: ignore[no-untyped-def]
-    """Return how far each arm's difference may be off because of rows that were seldom seen.
+def bias_bounds(slopes, n, width):  # type: ignore[no-untyped-def]
+    """Return how far each arm's estimate may be off because of rows that were seldom seen.
 
     Smoothing moves a row by the share (m/2) / (n + m/2) towards equal shares, and its true one may be anywhere.
     """
@@ -278,10 +295,9 @@ def bias_bounds(slopes, reference, n, width):  # type: ignore[no-untyped-def]
         if n[row] < MIN_CELL_COUNT:
             share = 0.5 * m / (n[row] + 0.5 * m)
             for i in range(len(slopes)):
-                low = high = reference[entry] - slopes[i, entry]
+                low = high = slopes[i, entry]
                 for e in range(entry + 1, entry + m):
-                    d = reference[e] - slopes[i, e]
-                    low, high = min(low, d), max(high, d)
+                    low, high = min(low, slopes[i, e]), max(high, slopes[i, e])
                 out[i] += share * 0.5 * (high - low)
         entry += m
     return out

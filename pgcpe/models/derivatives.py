@@ -107,6 +107,16 @@ class Layout:
         )
         return Derivatives(mean, reach, slope)
 
+    def extremes(self, tables: Floats, values: Floats, unseen: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """Return the least and the largest expected reward of each action, whatever the rows `unseen` are.
+
+        A row may differ between prefixes that share it, which bounds what it can be.
+        """
+        low, high = np.zeros(len(self.forced)), np.zeros(len(self.forced))
+        known = np.where(np.repeat(unseen, self.width), np.nan, tables)
+        _extremes(self.parents, self.cards, self.forced, self.entry_start, known, values, low, high)
+        return low, high
+
 
 @njit(cache=True)
 def _go_through(  # type: ignore[no-untyped-def]
@@ -151,4 +161,46 @@ def _go_through(  # type: ignore[no-untyped-def]
                 below[node] += tables[entry] * value
             else:
                 below[node] += value
+            entering = False
+
+
+@njit(cache=True)
+def _extremes(parents, cards, forced, entry_start, tables, values, least, largest):  # type: ignore[no-untyped-def]
+    """Go through all prefixes as `_go_through`, up with the extremes; rows of NaN put all on their worst or best."""
+    n = len(cards)
+    code, first, left = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    low, high = np.zeros(n), np.zeros(n)  # of the states of a node so far
+    for a in range(len(forced)):
+        node, entering = 0, True
+        while node >= 0:
+            free = forced[a, node] < 0
+            if entering:
+                row = 0
+                for p in parents[node]:
+                    if p < 0:
+                        break
+                    row = row * cards[p] + code[p]
+                first[node] = entry_start[node] + row * cards[node]
+                unseen = free and np.isnan(tables[first[node]])
+                low[node], high[node] = (np.inf, -np.inf) if unseen else (0.0, 0.0)
+                left[node] = cards[node] if free else 1
+            if left[node] > 0:
+                left[node] -= 1
+                code[node] = left[node] if free else forced[a, node]
+                if node < n - 1:
+                    node, entering = node + 1, True
+                    continue
+                below = above = values[code[node]]
+            else:
+                node, entering = node - 1, False
+                if node < 0:
+                    least[a], largest[a] = low[0], high[0]
+                    break
+                below, above, free = low[node + 1], high[node + 1], forced[a, node] < 0
+            share = tables[first[node] + code[node]] if free else 1.0
+            if np.isnan(share):
+                low[node], high[node] = min(low[node], below), max(high[node], above)
+            elif share > 0.0:
+                low[node] += share * below
+                high[node] += share * above
             entering = False

@@ -20,7 +20,7 @@ from pgcpe.estimators.pooled_trees import PooledTrees
 from pgcpe.estimators.table_model import TableModel
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
-from pgcpe.policies.rules.base import GuardedStop, PolicyState, SamplingRule, Seed
+from pgcpe.policies.rules.base import GuardedStop, PolicyState, SamplingRule, Seed, most_specific_estimate
 from pgcpe.policies.rules.phases import n_arms_of
 from pgcpe.policies.rules.stopping import (
     LikelihoodRatioSet,
@@ -32,7 +32,6 @@ from pgcpe.policies.rules.variance_reduction import (
     GreatestProgress,
     HighestChallenger,
     ObserveLeaderAndOpen,
-    latest_estimates,
 )
 
 __all__ = ["PooledCCPE"]
@@ -210,12 +209,10 @@ class PooledCCPE(Policy):
         """Return what is known; for the asymptotic guarantee with its own intervals to show."""
         state = super()._standing(merged)
         if self.guarantee == "asymptotic" and state.n_plays:
-            _, variance = latest_estimates(self._models, self._rejected)
-            nats = asymptotic_threshold(state.n_plays, self.delta / len(variance))
-            radius = np.sqrt(2.0 * nats * variance)
-            state.shown = Intervals(
-                np.maximum(state.estimates - radius, 0.0), np.minimum(state.estimates + radius, 1.0)
-            )
+            said, _ = most_specific_estimate(state.pairwise, lambda model: model.plug_in(self._rejected))
+            nats = asymptotic_threshold(state.n_plays, self.delta / len(said.value))
+            radius = np.sqrt(2.0 * nats * said.variance) + said.bias_bound
+            state.shown = Intervals(np.maximum(said.value - radius, 0.0), np.minimum(said.value + radius, 1.0))
         return state
 
 

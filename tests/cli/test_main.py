@@ -294,10 +294,10 @@ def test_ctrl_c_prints_the_result_so_far():
     assert "Traceback" not in err
     assert answer["certificate"] is None
     assert answer["n_plays"] == int(err)
-    assert answer["stop_reason"] == "interrupted"
+    assert answer["stop_reason"].startswith(f"interrupted after {answer['n_plays']} plays")
     code, out, _ = interrupted(*endless, at=1)
     assert code == 130
-    assert "plays: interrupted." in out
+    assert "interrupted after" in out
 
 
 def test_ctrl_c_elsewhere_is_no_traceback(capsys, monkeypatch):

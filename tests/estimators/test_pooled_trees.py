@@ -10,7 +10,7 @@ from pgmpy.base import DAG
 
 from pgcpe import BGLM, AdmissibleSequence, CausalBandit, PooledCCPE, SimulatedEnvironment, do
 from pgcpe.confidence.tree_region import TOLERANCE
-from pgcpe.estimators.forest import smoothed_values
+from pgcpe.estimators.forest_values import smoothed_values
 from pgcpe.estimators.pooled_trees import PooledTrees
 from pgcpe.estimators.schedule import FIRST_SNAPSHOT, snapshot_share
 from pgcpe.paper import experiment_2, experiment_3, two_layer

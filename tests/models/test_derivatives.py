@@ -157,19 +157,34 @@ def test_variances_of_differences_are_those_of_repeated_studies():
     assert gap == pytest.approx(truth[1] - truth, abs=4 * math.sqrt(claimed.max() / 400) + 0.005)  # .005: smoothing
 
 
-def taught():
-    network, bandit = three_states()
+def observed(bandit):
+    network, _ = three_states()
     actions = [do()] * 200 + [do(A=0)] * 40 + [do(B=1)] * 60 + [do(A=1)] * 25 + [do(C=0)] * 30
-    samples = bandit.encode(actions, SimulatedEnvironment(network, seed=2).perform(actions))
-    return TableModel().start(bandit).update(samples)
+    return bandit.encode(actions, SimulatedEnvironment(network, seed=2).perform(actions))
 
 
-def by_rows(model, leader):
+def taught():
+    _, bandit = three_states()
+    return TableModel().start(bandit).update(observed(bandit))
+
+
+def shrunk(model):
+    """The shares of variances: four plays more for each row at the mean of all, four for the node, equally."""
+    tables = []
+    for counts in model.counts_:
+        n, states = counts.sum(), counts.shape[-1]
+        mean = (counts.reshape(-1, states).sum(axis=0) + 1 / states) / (n + 1)
+        rows = (counts + 4 * mean) / (counts.sum(axis=-1, keepdims=True) + 4)
+        tables.append((n * rows + 4 / states) / (n + 4))
+    return tables
+
+
+def by_rows(model, leader, shares=None):
     """For each arm and row the variance of one play's influence on the difference: by moving entries one by one."""
     parents, cards, forced = model.parents_, model.cards_, model.forced_
     tables, rewards = list(model.tables().values()), model.bandit_.reward_array
     out = []
-    for table in tables:
+    for table, share in zip(tables, shares or tables, strict=True):
         slopes = np.empty((len(forced), *table.shape))
         for cell in np.ndindex(table.shape):
             kept = table[cell]
@@ -178,7 +193,7 @@ def by_rows(model, leader):
             table[cell] = kept
         slopes -= model.means().reshape(-1, *([1] * table.ndim))
         apart = slopes[leader] - slopes
-        variance = (table * apart**2).sum(axis=-1) - (table * apart).sum(axis=-1) ** 2
+        variance = (share * apart**2).sum(axis=-1) - (share * apart).sum(axis=-1) ** 2
         out.append(variance.reshape(len(forced), -1))
     return np.concatenate(out, axis=1)
 
@@ -187,13 +202,15 @@ def test_the_variance_is_a_sum_over_rows_and_rows_in_common_cancel():
     model = taught()
     n = np.concatenate([c.sum(axis=-1).ravel() for c in model.counts_])
     for leader in range(len(model.bandit_.arms)):
-        gap, variance, _ = model.differences(leader)
-        assert gap == pytest.approx(model.means()[leader] - model.means(), abs=1e-12)
-        assert variance == pytest.approx((by_rows(model, leader) / np.maximum(n, 0.5)).sum(axis=1), rel=1e-9, abs=1e-15)
+        gap, variance, off = model.differences(leader)
+        plain = TableModel(pseudo_count=0.0).start(model.bandit_).update(observed(model.bandit_))
+        assert gap == pytest.approx(plain.means()[leader] - plain.means(), abs=1e-12)
+        assert variance == pytest.approx((by_rows(plain, leader, shrunk(plain)) / n).sum(axis=1), rel=1e-9, abs=1e-15)
         assert variance[leader] == 0.0
         assert np.delete(variance, leader).min() > 1e-5
+        assert not off.any()  # every row was seen
     # do(A=0) and do(A=2) share the row of C alone, do(B=1) and do() those of A, C and of Y where B = 1
-    own = model.estimates().variance
+    own = model.plug_in().variance
     variance = model.differences(2)[1]
     assert variance[4] < 0.7 * (own[2] + own[4])
 
@@ -217,10 +234,10 @@ def test_a_gain_is_the_fall_of_the_variances_as_every_row_grows_by_its_reach():
 
 def test_distrusted_arms_are_not_compared():
     model = taught()
-    model.graph_rejected_ = np.array([False, True, False, False, False])
-    assert np.isinf(model.estimates()[1]).tolist() == [False, True, False, False, False]
-    assert np.isinf(model.differences(0)[1]).tolist() == [False, True, False, False, False]
-    assert np.isinf(model.differences(1)[1]).all()
+    rejected = np.array([False, True, False, False, False])
+    for said in (model.estimates(rejected), model.plug_in(rejected), model.differences(0, rejected)):
+        assert np.isinf(said.variance).tolist() == rejected.tolist()
+    assert np.isinf(model.differences(1, rejected).variance).all()
 
 
 # -------------------------------------------------------------------------------------------------------------- trees
@@ -237,38 +254,41 @@ def two_leaves(same):
 
 
 def trees_by_hand(z, x, y):
-    """The variances of the two arms and of their difference, from the influence of every round and what smoothing adds:
-    n + 1 in place of n rounds at each node."""
+    """The variances of the two arms and of their difference, from the influence of every round and what shrinking adds:
+    a leaf has four plays more at the mean of both, and both together four, half of them rewarded."""
     moved, own = np.zeros((2, 400)), np.zeros(2)
     for arm in (0, 1):
-        q = np.array([(y[(z == v) & (x == arm)].sum() + 0.5) / 101 for v in (0, 1)])
-        own[arm] = (q[1] - q[0]) ** 2 / 4 / 400 + (q * (1 - q) / 4 / 100).sum()
-        moved[arm] = (q[z] - q.mean()) / np.sqrt(401 * 400)
-        moved[arm] += np.where(x == arm, 0.5 * (y - q[z]) / np.sqrt(101 * 100), 0.0)
+        s = np.array([y[(z == v) & (x == arm)].sum() for v in (0, 1)])
+        q, mean = s / 100, (s.sum() + 0.5) / 201
+        p = (200 * (s + 4 * mean) / 104 + 2) / 204
+        own[arm] = (q[1] - q[0]) ** 2 / 4 / 400 + (p * (1 - p) / 4 / 100).sum()
+        moved[arm] = (q[z] - q.mean()) / 400 + np.where(x == arm, 0.5 * (y - q[z]) / 100, 0.0)
     return own, ((moved[0] - moved[1]) ** 2).sum() + (own - (moved**2).sum(axis=1)).sum()
 
 
 def test_two_trees_with_a_root_in_common_and_opposite_leaves():
     """Z is fair; E[Y | Z] is .1, .9 for one arm and .9, .1 for the other. Per play of n the root adds .16 to the
     variance of either arm and .64, not .32, to that of their difference; the leaves, of n / 4 plays, .18 to each. The
-    smoothing is half a reward in a hundred plays of a leaf: about one part in a hundred of any of these."""
+    shrinking makes the .09 of a leaf (.1 + .4 * 4 / 104) (1 - ...) = .102, and of all 400 plays 4 more .106 at most."""
     trees, own, variance = two_leaves(same=False)
-    assert trees.estimates()[1] == pytest.approx(own, rel=1e-9)
+    value, found, off = trees.plug_in()
+    assert (value, off) == (pytest.approx(0.5), pytest.approx(0.0))
+    assert found == pytest.approx(own, rel=1e-9)
     gap, found, _ = trees.differences(0)
     assert gap == pytest.approx(0.0, abs=1e-12)
     assert found == pytest.approx([0.0, variance], rel=1e-9)
-    assert own == pytest.approx((0.16 + 0.18) / 400, rel=0.02)
-    assert found[1] == pytest.approx((0.64 + 0.36) / 400, rel=0.02)  # the sum of the two is .68 / n
+    assert own == pytest.approx((0.16 + 0.18 * 0.106 / 0.09) / 400, rel=0.02)
+    assert found[1] == pytest.approx((0.64 + 0.36 * 0.106 / 0.09) / 400, rel=0.02)
     assert trees.differences(1)[1] == pytest.approx([variance, 0.0], rel=1e-9)
 
 
 def test_two_trees_with_a_root_in_common_and_the_same_leaves():
-    """Then the root adds nothing to the variance of the difference, and the leaves .36; but for the smoothing."""
+    """Then the root adds nothing to the variance of the difference, and the leaves .36; but for the shrinking."""
     trees, own, variance = two_leaves(same=True)
     found = trees.differences(0)[1]
     assert found == pytest.approx([0.0, variance], rel=1e-9)
-    assert own == pytest.approx((0.16 + 0.18) / 400, rel=0.02)
-    assert found[1] == pytest.approx(0.36 / 400, rel=0.03)
+    assert found[1] == pytest.approx(0.36 * 0.106 / 0.09 / 400, rel=0.03)
+    assert trees.plug_in().variance == pytest.approx(own, rel=1e-9)
 
 
 def hidden_cause():
@@ -306,7 +326,9 @@ def test_what_cells_seldom_seen_may_be_off_by():
     z = (3 + 0.5) / (15 + 1)  # the smoothed share of Z = 1, which has plays enough
     by_hand = z * np.array([1 / (3 + 1), 1.0]) / 2
     assert tables.estimates().bias_bound == pytest.approx(by_hand, rel=1e-12)
-    assert tables.differences(0).bias_bound == pytest.approx([0.0, by_hand.sum()], rel=1e-12)
+    # no play shows Y where Z = X = 1: three in fifteen have Z = 1, and the reward may be anything there
+    assert tables.plug_in().bias_bound == pytest.approx([0.0, 3 / 15], rel=1e-12)
+    assert tables.differences(0).bias_bound == pytest.approx([0.0, 3 / 15], rel=1e-12)
     few = PooledTrees().start(bandit).update(samples.rows(slice(4)))
     assert few.estimates().bias_bound.max() <= 1.0
     # the tree of an arm is the mean reward of its own level here, without Z: five plays or more of either

@@ -52,10 +52,10 @@ class Fixed(PairwiseEstimator):
     def update(self, samples):
         return self
 
-    def estimates(self):
+    def estimates(self, rejected=None):
         return Estimated(0.5 - self.gap, self.variance, self.bias_bound)
 
-    def differences(self, leader):
+    def differences(self, leader, rejected=None, epsilon=None):
         return Estimated(self.gap, self.variance, self.bias_bound)
 
     def variance_reduction(self, leader, weights):

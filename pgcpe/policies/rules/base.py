@@ -108,7 +108,7 @@ class PolicyState:
         gap, variance = said.value, said.variance + said.bias_bound**2
         doubtful = said.bias_bound**2 > said.variance
         for k, model in enumerate(self.pairwise[:-1] if doubtful.any() else ()):
-            other = model.differences(self.leader, self.rejected)
+            other = model.differences(self.leader, self.rejected, self.epsilon)
             its_variance = other.variance + other.bias_bound**2
             instead = doubtful & (its_variance < variance)
             gap, variance = np.where(instead, other.value, gap), np.where(instead, its_variance, variance)
@@ -117,7 +117,9 @@ class PolicyState:
 
     @cached_property
     def _opinions(self) -> tuple[Estimated, NDArray[np.intp]]:
-        return most_specific_estimate(self.pairwise, lambda model: model.differences(self.leader, self.rejected))
+        return most_specific_estimate(
+            self.pairwise, lambda model: model.differences(self.leader, self.rejected, self.epsilon)
+        )
 
     @property
     def pairwise(self) -> list[PairwiseEstimator]:

@@ -1,0 +1,153 @@
+"""What the trees of a forest say: walks through them, values, variances, and what one more play would cut."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pgcpe._numba import njit
+from pgcpe.confidence.tree import Tree, frequencies, moved, shrunk, smoothed, variance_of, walk, walk_into
+from pgcpe.estimators.base import MIN_CELL_COUNT
+from pgcpe.estimators.forest import tree_of, walk_of
+
+__all__: list[str] = []
+
+
+@njit(cache=True)
+def walk_smoothed(forest, counts, walks):  # type: ignore[no-untyped-def]
+    """Walk through every tree at its smoothed frequencies."""
+    for i in range(len(forest.node_start) - 1):
+        if forest.node_start[i] < forest.node_start[i + 1]:
+            tree = tree_of(forest, counts, i)
+            theta = smoothed(tree)
+            walk_into(tree, theta, theta, 0.5, walk_of(forest, walks, i))
+
+
+@njit(cache=True)
+def walk_plain(forest, counts, low, high, walks):  # type: ignore[no-untyped-def]
+    """Walk through every tree at its plain frequencies; return values, variances and bias bounds, see `plug_in_value`.
+
+    An arm without a tree has the middle of the range of rewards, variance 0, and the range for its bias bound.
+    """
+    arms = len(forest.node_start) - 1
+    value, variance, off = np.full(arms, 0.5 * (low + high)), np.zeros(arms), np.full(arms, high - low)
+    for i in range(arms):
+        if forest.node_start[i] < forest.node_start[i + 1]:
+            tree, found = tree_of(forest, counts, i), walk_of(forest, walks, i)
+            known = walk_into(tree, frequencies(tree), shrunk(tree), value[i], found)
+            value[i], variance[i], off[i] = found.below[0], variance_of(found), (1.0 - known) * (high - low)
+    return value, variance, off
+
+
+@njit(cache=True)
+def smoothed_values(forest, walks):  # type: ignore[no-untyped-def]
+    """Return of every arm with a tree the smoothed value, its variance, and what cells seldom seen may be off by."""
+    arms = len(forest.node_start) - 1
+    value, variance, off = np.full(arms, 0.5), np.full(arms, np.inf), np.zeros(arms)
+    for i in range(arms):
+        if forest.node_start[i] < forest.node_start[i + 1]:
+            found = walk_of(forest, walks, i)
+            value[i], variance[i] = found.below[0], variance_of(found)
+            off[i] = _bias_bound(forest.arity[forest.level_start[i] : forest.level_start[i + 1]], found)
+    return value, variance, off
+
+
+@njit(cache=True)
+def _bias_bound(arity, found):  # type: ignore[no-untyped-def]
+    """Return how far a tree's value may be off: half of the share that smoothing has in cells of few plays."""
+    node, width, off = 0, 1, 0.0
+    for m in arity:
+        for _ in range(width):
+            if found.plays[node] < MIN_CELL_COUNT:
+                off += found.reach[node] * 0.25 * m / (found.plays[node] + 0.5 * m)
+            node += 1
+        width *= m
+    return off
+
+
+@njit(cache=True)
+def variances_if_equal(forest, counts, own, served, pairs, leader, middle):  # type: ignore[no-untyped-def]
+    """Return the sum of the variances of leader and arm at the nearest parameters where `gap` is 0, for every arm.
+
+    `pairs` are the gap and the sum of the variances at the frequencies, which do not look at rounds that both share.
+    Where the gap is not positive already they are those. Arms that are not served have a tree of one leaf, their `own`
+    plays.
+    """
+    gap, variance = pairs
+    out = variance.copy()
+    for i in range(len(gap)):
+        if i != leader and gap[i] > 0 and variance[i] > 0:
+            step = gap[i] / variance[i]
+            out[i] = 0.0
+            for arm, along in ((leader, -step), (i, step)):
+                tree = tree_of(forest, counts, arm) if served[arm] else _leaf(own, arm)
+                out[i] += _variance_along(tree, along, middle)
+    return out
+
+
+@njit(cache=True)
+def variances_at(forest, counts, served, change, variance, middle):  # type: ignore[no-untyped-def]
+    """Return the variance of every arm served at the nearest parameters where its value has changed by so much."""
+    out = variance.copy()
+    for i in range(len(served)):
+        if served[i] and change[i] != 0.0 and variance[i] > 0:
+            out[i] = _variance_along(tree_of(forest, counts, i), change[i] / variance[i], middle)
+    return out
+
+
+@njit(cache=True)
+def _variance_along(tree, step, middle):  # type: ignore[no-untyped-def]
+    """Return the variance of a tree's value after a step along its influence, see `moved`."""
+    theta, shares = frequencies(tree), shrunk(tree)
+    found, _ = walk(tree, theta, shares, middle)
+    theta = moved(tree, theta, shares, found, step)
+    found, _ = walk(tree, theta, theta, middle)
+    return variance_of(found)
+
+
+@njit(cache=True)
+def _leaf(own, i):  # type: ignore[no-untyped-def]
+    """Return the tree of an arm's own plays."""
+    n = own[0, i : i + 1]
+    return Tree(np.zeros(0, dtype=np.int64), n, n, own[1, i : i + 1])
+
+
+@njit(cache=True)
+def variance_falls(forest, walks):  # type: ignore[no-untyped-def]
+    """Return for each level of every arm how far one more round through it cuts the variance.
+
+    That is the sum over its nodes of w times ``w^2 spread / max(n, 1/2)^2``: the probability of the node, given that
+    the treatments before it agree, times what a round there takes off the variance.
+    """
+    falls = np.zeros(len(forest.column))
+    for i in range(len(forest.node_start) - 1):
+        node, width = forest.node_start[i], 1
+        for level in range(forest.level_start[i], forest.level_start[i + 1]):
+            for _ in range(width):
+                falls[level] += walks.reach[node] ** 3 * walks.spread[node] / max(walks.plays[node], 0.5) ** 2
+                node += 1
+            width *= forest.arity[level]
+    return falls
+
+
+@njit(cache=True)
+def progress(forest, falls, settings, shares, weights, out):  # type: ignore[no-untyped-def]
+    """Add to ``out`` what one play of each action takes off the variances of the arms, each times its weight.
+
+    ``settings`` are the codes that each action forces, -1 where it leaves a variable free, and how many levels of each
+    arm it is admitted to. A treatment that the action leaves free agrees with probability ``shares[column, state]``.
+    """
+    forced, admitted = settings
+    for b in range(len(forced)):
+        for i in range(len(weights)):
+            if weights[i] == 0.0:
+                continue
+            agree, checked = 1.0, forest.treated_start[i]
+            for level in range(forest.level_start[i], forest.level_start[i] + admitted[b, i]):
+                while checked < forest.treated_start[i] + forest.before[level]:
+                    column, state = forest.treated[checked]
+                    if forced[b, column] < 0:
+                        agree *= shares[column, state]
+                    elif forced[b, column] != state:
+                        agree = 0.0
+                    checked += 1
+                out[b] += weights[i] * agree * falls[level]

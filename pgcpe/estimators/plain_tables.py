@@ -1,0 +1,150 @@
+"""Unbiased estimates from the tables P(X | parents): plain frequencies, their variances, and what unseen rows hide."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgcpe._numba import njit
+from pgcpe.confidence.tree import shrunk_share
+from pgcpe.estimators.base import Estimated
+from pgcpe.models.derivatives import Layout
+
+__all__ = ["PlainTables"]
+
+Floats = NDArray[np.float64]
+
+
+class PlainTables:
+    """The expected rewards of the arms at the plain frequencies of the tables.
+
+    A row never seen takes the frequencies of all rows of its node together, and what it may be off by goes into the
+    bias bound. The variance of a row that was seen is that of the shares of `shrunk_share`, so that frequencies of 0
+    and 1 do not make it 0.
+
+    Parameters
+    ----------
+    layout, counts
+        The tables, and the plays of every entry.
+    n_arms
+        How many of the layout's actions are arms; they come first.
+    rewards
+        The reward of each state of the last node.
+    """
+
+    def __init__(self, layout: Layout, counts: Floats, n_arms: int, rewards: Floats) -> None:
+        self._width = layout.width
+        self._n = np.add.reduceat(counts, np.cumsum(layout.width) - layout.width)
+        self._f, self._shares = np.empty(len(counts)), np.empty(len(counts))
+        for i, card in enumerate(layout.cards):
+            at = slice(layout.entry_start[i], layout.entry_start[i + 1])
+            rows = counts[at].reshape(-1, card)
+            n, pooled = rows.sum(axis=1, keepdims=True), rows.sum(axis=0)
+            plays = float(pooled.sum())
+            every = pooled / plays if plays else np.full(card, 1.0 / card)
+            self._f[at] = np.where(n > 0, rows / np.maximum(n, 1.0), every).ravel()
+            self._shares[at] = shrunk_share(rows, n, pooled, plays, card).ravel()
+        found = layout.derivatives(self._f, rewards)
+        self._mean, self._slopes = found.mean[:n_arms], found.slope[:n_arms]
+        self._by_count = self._slopes.copy()
+        for i, card in enumerate(layout.cards):  # what moves a row seen moves the rows that take its frequencies
+            at = slice(layout.entry_start[i], layout.entry_start[i + 1])
+            n = self._n[layout.row_start[i] : layout.row_start[i + 1]]
+            if n.any() and not n.all():
+                by_row = self._slopes[:, at].reshape(n_arms, -1, card)
+                unseen = by_row[:, n == 0].sum(axis=1, keepdims=True)
+                self._by_count[:, at] = (by_row + (n / n.sum())[:, None] * unseen).reshape(n_arms, -1)
+        self._low, self._high = self._mean, self._mean
+        if not self._n.all():
+            self._low, self._high = (end[:n_arms] for end in layout.extremes(self._f, rewards, self._n == 0))
+
+    def alone(self) -> Estimated:
+        """Return the estimate of every arm, its variance, and its bias bound."""
+        nothing = np.zeros_like(self._by_count[0])
+        variance, _ = _variances(
+            -self._by_count, nothing, self._f, self._shares, self._n, self._width, np.full(len(self._mean), -np.inf)
+        )
+        return Estimated(self._mean.copy(), variance, self._high - self._low)
+
+    def below(self, leader: int, epsilon: float | None) -> Estimated:
+        """Return how far every arm is below the leader, the variance, and the bias bound; see `PairwiseEstimator`."""
+        gap = self._mean[leader] - self._mean
+        wanted = np.full(len(gap), -np.inf) if epsilon is None else gap + epsilon
+        variance, if_equal = _variances(
+            self._by_count, self._by_count[leader], self._f, self._shares, self._n, self._width, wanted
+        )
+        return Estimated(gap, np.maximum(variance, if_equal), self._bias_bound(leader))
+
+    def _bias_bound(self, leader: int) -> Floats:
+        """Return the bias bounds of the differences: what unseen rows move both arms by alike cancels, to first order.
+
+        What their products add beyond that is bounded for each arm by itself.
+        """
+        if self._n.all():
+            return np.zeros(len(self._mean))
+        alone = _ranges(-self._slopes, np.zeros_like(self._slopes[0]), self._n, self._width)
+        together = _ranges(self._slopes, self._slopes[leader], self._n, self._width)
+        extent = self._high - self._low
+        beyond = np.maximum(extent - alone, 0.0)
+        bound = np.minimum(together + beyond + beyond[leader], extent + extent[leader])
+        bound[leader] = 0.0
+        return np.asarray(bound)
+
+
+@njit(cache=True)
+def _variances(slopes, reference, f, shares, n, width, gap):  # type: ignore[no-untyped-def]
+    """Return the variances of reference less slope at the frequencies, and at the nearest ones where `gap` is 0.
+
+    The latter are one step along the influence of every row away, ``f_s - gap p_s (d_s - mean d) / (n V)`` with p the
+    shares and V the variance, kept inside [0, 1]; where gap is not positive nothing is moved.
+    """
+    variance, if_equal = np.zeros(len(slopes)), np.zeros(len(slopes))
+    moved = np.empty(width.max())
+    for i in range(len(slopes)):
+        for there in range(2):
+            if there == 1 and not (gap[i] > 0 and variance[i] > 0):
+                continue
+            total, entry = 0.0, 0
+            for row in range(len(width)):
+                m = width[row]
+                if n[row] > 0:
+                    mean = square = 0.0
+                    for e in range(entry, entry + m):
+                        d = reference[e] - slopes[i, e]
+                        mean += shares[e] * d
+                        square += shares[e] * d * d
+                    if there == 1:
+                        rate, weight = gap[i] / (n[row] * variance[i]), 0.0
+                        for k in range(m):
+                            d = reference[entry + k] - slopes[i, entry + k]
+                            moved[k] = max(f[entry + k] - rate * shares[entry + k] * (d - mean), 0.0)
+                            weight += moved[k]
+                        mean = square = 0.0
+                        for k in range(m):
+                            d = reference[entry + k] - slopes[i, entry + k]
+                            mean += moved[k] / weight * d
+                            square += moved[k] / weight * d * d
+                    total += max(square - mean * mean, 0.0) / n[row]
+                entry += m
+            if there == 0:
+                variance[i] = total
+            else:
+                if_equal[i] = total
+    return variance, if_equal
+
+
+@njit(cache=True)
+def _ranges(slopes, reference, n, width):  # type: ignore[no-untyped-def]
+    """Return for each arm the sum, over the rows never seen, of how much reference less slope differs in a row."""
+    out = np.zeros(len(slopes))
+    entry = 0
+    for row in range(len(width)):
+        if n[row] == 0:
+            for i in range(len(slopes)):
+                low = high = reference[entry] - slopes[i, entry]
+                for e in range(entry + 1, entry + width[row]):
+                    d = reference[e] - slopes[i, e]
+                    low, high = min(low, d), max(high, d)
+                out[i] += high - low
+        entry += width[row]
+    return out
