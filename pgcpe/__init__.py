@@ -134,12 +134,14 @@ _MODULE_OF = {
 """Where each public name is defined, below ``pgcpe``."""
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"pgcpe.{_MODULE_OF[name]}"), name)
-    globals()[name] = value  # found at once from now on
-    return value
+if not TYPE_CHECKING:  # to which a name that is not above is an error
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"pgcpe.{_MODULE_OF[name]}"), name)
+        globals()[name] = value  # found at once from now on
+        return value
 
 
 def __dir__() -> list[str]:

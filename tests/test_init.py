@@ -15,7 +15,7 @@ HEAVY = {"pgmpy", "sklearn", "numba", "pandas", "matplotlib", "numpy", "scipy", 
 def test_the_lists_of_names_agree():
     """The table, ``__all__`` and the imports that type checkers see are the same names from the same modules."""
     tree = ast.parse(Path(pgcpe.__file__).read_text())
-    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    block = next(node for node in tree.body if isinstance(node, ast.If))
     seen = {alias.name: node.module for node in block.body for alias in node.names}
     assert seen == {name: f"pgcpe.{module}" for name, module in pgcpe._MODULE_OF.items()}
     assert set(pgcpe.__all__) == set(seen)
@@ -50,3 +50,11 @@ def test_importing_the_package_loads_no_library():
 
 def test_star_import():
     assert {"pandas", "numba"} <= modules_after("from pgcpe import *; CausalBandit, do, PooledCCPE, load_network")
+
+
+def test_misspelt_names_are_errors_to_type_checkers():
+    """A module-level ``__getattr__`` makes mypy take any name: it may be defined only where mypy does not look."""
+    tree = ast.parse(Path(pgcpe.__file__).read_text())
+    hidden = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "not TYPE_CHECKING"]
+    assert [f.name for node in hidden for f in node.body if isinstance(f, ast.FunctionDef)] == ["__getattr__"]
+    assert "__getattr__" not in [f.name for f in tree.body if isinstance(f, ast.FunctionDef)]
