@@ -119,21 +119,24 @@ class CausalBandit:
         self._arm: dict[Action, int] = {}
         self._shows: dict[tuple[frozenset[str], str, frozenset[str]], bool] = {}
         self._relevant: dict[tuple[str, ...], tuple[str, ...]] = {}
-        listed = self._actions("arms", arms)
-        if not listed:
-            raise ValueError("arms must hold at least one action, but is empty")
-        classes: dict[Action, list[Action]] = {}
-        for arm in listed:
-            classes.setdefault(self.canonical_of(arm) if merge_equal else arm, []).append(arm)
-        self.arms = tuple(members[0] for members in classes.values())
-        self.merged = {members[0]: tuple(members) for members in classes.values()}
-        self.canonical = tuple(self.canonical_of(arm) for arm in self.arms)
         self.merges = merge_equal
-        self._index = {key: i for i, key in enumerate(classes)}
+        self._merge(self._actions("arms", arms))
         self.playable = tuple(
             dict.fromkeys([NULL, *self.arms]) if playable is None else self._actions("playable", playable)
         )
         self.costs = self._checked_costs({} if costs is None else costs)
+
+    def _merge(self, listed: list[Action]) -> None:
+        """Gather the listed arms in classes of provably equal effect."""
+        if not listed:
+            raise ValueError("arms must hold at least one action, but is empty")
+        classes: dict[Action, list[Action]] = {}
+        for arm in listed:
+            classes.setdefault(self.canonical_of(arm) if self.merges else arm, []).append(arm)
+        self.arms = tuple(members[0] for members in classes.values())
+        self.merged = {members[0]: tuple(members) for members in classes.values()}
+        self.canonical = tuple(self.canonical_of(arm) for arm in self.arms)
+        self._index = {key: i for i, key in enumerate(classes)}
 
     def __repr__(self) -> str:
         n = sum(map(len, self.merged.values()))

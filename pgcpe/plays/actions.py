@@ -218,6 +218,28 @@ def interventions(
     [do(), do(X1=1), do(X2=1)]
     """
     known, graph = states_of(graph, states), checked_graph(graph)
+    allowed = _settable(graph, reward, variables)
+    if size is not None and max_size is not None:
+        raise ValueError(f"give size or max_size, but got size={size} and max_size={max_size}")
+    largest = size if size is not None else max_size if max_size is not None else 1
+    if not isinstance(largest, Integral):
+        raise TypeError(f"size must be an integer, but got {shown(largest)}")
+    if not 0 <= largest <= len(allowed):
+        raise ValueError(f"size must be between 0 and {len(allowed)}, the number of variables, but got {largest}")
+    options = _options(allowed, known, values)
+    sizes = range(1, largest + 1) if size is None else [largest] * (largest > 0)
+    if _count([len(options[v]) for v in allowed], sizes) > MOST_ARMS:
+        raise ValueError(f"there are over {MOST_ARMS:,} such interventions: restrict variables, values or the size")
+    actions = [do()] if null or size == 0 else []
+    for n in sizes:
+        for chosen_variables in itertools.combinations(allowed, n):
+            for chosen_states in itertools.product(*(options[v] for v in chosen_variables)):
+                actions.append(Action(dict(zip(chosen_variables, chosen_states, strict=True))))
+    return actions
+
+
+def _settable(graph: nx.DiGraph, reward: str, variables: Iterable[str] | None) -> list[str]:
+    """Return the observed variables other than the reward that may be set, in the order of the graph."""
     hidden = latents_of(graph)
     if reward not in graph or reward in hidden:
         known_names = [v for v in graph if v not in hidden]
@@ -237,23 +259,7 @@ def interventions(
                 f"{did_you_mean(wrong[0], allowed)}; there are {shown(*allowed, show=str)}"
             )
         allowed = [v for v in allowed if v in chosen]
-    if size is not None and max_size is not None:
-        raise ValueError(f"give size or max_size, but got size={size} and max_size={max_size}")
-    largest = size if size is not None else max_size if max_size is not None else 1
-    if not isinstance(largest, Integral):
-        raise TypeError(f"size must be an integer, but got {shown(largest)}")
-    if not 0 <= largest <= len(allowed):
-        raise ValueError(f"size must be between 0 and {len(allowed)}, the number of variables, but got {largest}")
-    options = _options(allowed, known, values)
-    sizes = range(1, largest + 1) if size is None else [largest] * (largest > 0)
-    if _count([len(options[v]) for v in allowed], sizes) > MOST_ARMS:
-        raise ValueError(f"there are over {MOST_ARMS:,} such interventions: restrict variables, values or the size")
-    actions = [do()] if null or size == 0 else []
-    for n in sizes:
-        for chosen_variables in itertools.combinations(allowed, n):
-            for chosen_states in itertools.product(*(options[v] for v in chosen_variables)):
-                actions.append(Action(dict(zip(chosen_variables, chosen_states, strict=True))))
-    return actions
+    return allowed
 
 
 def _options(allowed: list[str], states: dict[str, tuple[State, ...]], values: Any) -> dict[str, tuple[State, ...]]:

@@ -6,7 +6,6 @@ import pytest
 
 from pgcpe import Action, Samples, do
 from pgcpe.plays.encoding import as_frame
-from pgcpe.plays.frames import distinct_actions
 from pgcpe.plays.samples import Coding, ForcedCodes, SamplesBuffer
 
 STATES = {"A": ("no", "yes"), "B": (0, 1, 2), "Y": ("0", "1")}
@@ -121,13 +120,6 @@ def test_forced_codes_grow_and_stay():
     assert rows.tolist() == forced.rows(actions).tolist() == list(range(len(actions)))
     assert forced.table[rows[0]].tolist() == [-1, -1, -1]
     assert forced.table[rows[6]].tolist() == [1, 2, -1]
-
-
-def test_distinct_actions():
-    actions = [do(A=1), do(), do(A=1)]
-    distinct, which = distinct_actions(actions, 3)
-    assert distinct == (do(A=1), do())
-    assert which.tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize("samples", [3, "rows.csv", [1, 2], None])
