@@ -62,6 +62,8 @@ class CausalBandit:
         The states of every variable.
     arms : tuple of Action
         One arm for each class of equal arms, in the order listed; its states are the network's.
+    listed : tuple of Action
+        All arms as they were listed, merged or not.
     merged : dict of Action to tuple of Action
         For each arm, all listed arms of its class, itself first.
     canonical : tuple of Action
@@ -137,6 +139,10 @@ class CausalBandit:
         self.merged = {members[0]: tuple(members) for members in classes.values()}
         self.canonical = tuple(self.canonical_of(arm) for arm in self.arms)
         self._index = {key: i for i, key in enumerate(classes)}
+        self.listed = tuple(listed)
+        self._listed_index = {arm: i for i, arm in enumerate(listed)}
+        arm_of = {arm: i for i, members in enumerate(classes.values()) for arm in members}
+        self.arm_of_listed = np.array([arm_of[arm] for arm in listed], dtype=np.int64)
 
     def __repr__(self) -> str:
         n = sum(map(len, self.merged.values()))
@@ -196,6 +202,20 @@ class CausalBandit:
         if action not in self._arm:
             self._arm[action] = self._index.get(self.canonical_of(action) if self.merges else action, -1)
         return self._arm[action]
+
+    def listed_index(self, action: Action) -> int:
+        """Return the index of an action among the listed arms, or -1: by name, not by effect."""
+        return self._listed_index.get(action, -1)
+
+    def arm_index(self, action: Action) -> int:
+        """Return the index of the arm for which an action is listed, or -1: what counts as a direct play of it."""
+        i = self.listed_index(action)
+        return int(self.arm_of_listed[i]) if i >= 0 else -1
+
+    @property
+    def merges_arms(self) -> bool:
+        """Whether some arm stands for others of equal effect."""
+        return len(self.listed) > len(self.arms)
 
     # ----------------------------------------------------------------------------------------------- identification
 

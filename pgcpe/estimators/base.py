@@ -19,6 +19,9 @@ __all__ = ["Estimate", "Estimated", "Estimator", "IntervalEstimator", "PairwiseE
 Rejected = NDArray[np.bool_] | None
 """Boolean array over the arms for which the graph is rejected; None for none."""
 
+GRAPH = "the graph: its separations, and that an intervention changes nothing but what it sets"
+"""What is assumed where plays of other actions are counted."""
+
 MIN_CELL_COUNT = 5
 """Of a cell with fewer plays the smoothing may be far off."""
 
@@ -50,6 +53,11 @@ class Estimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is no
     @abstractmethod
     def update(self, samples: Samples) -> Self:
         """Learn from plays in the bandit's coding."""
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What it assumes, in words."""
+        return (GRAPH,)
 
     def contradictions(self, level: float) -> NDArray[np.bool_]:
         """Return the arms whose own plays contradict what it says of them from all others.

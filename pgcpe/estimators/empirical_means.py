@@ -35,7 +35,9 @@ class EmpiricalMeans(IntervalEstimator):
     Attributes
     ----------
     plays_, rewards_
-        Arrays over the arms: number of plays and sum of their rewards.
+        Arrays over the arms: number of plays and sum of their rewards, of all listed arms that an arm stands for.
+    listed_plays_, listed_rewards_
+        The same for every listed arm.
     """
 
     event: ClassVar[str] = "direct intervals"
@@ -65,18 +67,35 @@ class EmpiricalMeans(IntervalEstimator):
         check_radius(self.radius, self.alpha, "kt", "kl", "lucb1", "lil")
         n = len(bandit.arms)
         self.bandit_ = bandit
-        self.plays_, self.rewards_ = np.zeros(n), np.zeros(n)
+        self.listed_plays_, self.listed_rewards_ = np.zeros(len(bandit.listed)), np.zeros(len(bandit.listed))
+        self.plays_, self.rewards_ = self.listed_plays_, self.listed_rewards_
+        if bandit.merges_arms:
+            self.plays_, self.rewards_ = np.zeros(n), np.zeros(n)
         self._lower, self._upper = np.zeros(n), np.ones(n)
         self._done, self._level = np.zeros(n), math.nan
         self._index: tuple[float, NDArray[np.float64]] | None = None
         return self
 
     def update(self, samples: Samples) -> Self:
-        """Count every play of an action whose effect is provably that of an arm."""
-        arm = np.array([self.bandit_.index(action) for action in samples.actions], dtype=np.int64)
-        add_plays(arm, samples.which, samples.known_rewards, self.plays_, self.rewards_)
+        """Count the plays of listed arms; an action that is not listed is nobody's direct play, whatever its effect."""
+        bandit = self.bandit_
+        listed = np.array([bandit.listed_index(action) for action in samples.actions], dtype=np.int64)
+        add_plays(listed, samples.which, samples.known_rewards, self.listed_plays_, self.listed_rewards_)
+        if bandit.merges_arms:
+            arm = np.where(listed >= 0, bandit.arm_of_listed[listed], -1)
+            add_plays(arm, samples.which, samples.known_rewards, self.plays_, self.rewards_)
         self._index = None
         return self
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """None: plays of the arms themselves."""
+        return ()
+
+    @property
+    def has_index(self) -> bool:
+        """Whether `upper_index` is another than the upper ends of the intervals."""
+        return self.radius in ("lucb1", "lil")
 
     @property
     def n_events_(self) -> int:
@@ -102,7 +121,7 @@ class EmpiricalMeans(IntervalEstimator):
 
     def upper_index(self, level: float) -> NDArray[np.float64]:
         """Return the upper ends of the intervals as the published baselines rank by them: LUCB1's may leave [0, 1]."""
-        if self.radius not in ("lucb1", "lil"):
+        if not self.has_index:
             return self.intervals(level).upper
         if self._index is None or self._index[0] != level:
             alpha, joint = 1.0 if self.alpha is None else self.alpha, level * self.n_events_

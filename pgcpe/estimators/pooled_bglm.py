@@ -13,7 +13,7 @@ from scipy.special import betaln, xlogy
 
 from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import Estimated, PairwiseEstimator, Rejected, started
+from pgcpe.estimators.base import GRAPH, Estimated, PairwiseEstimator, Rejected, started
 from pgcpe.estimators.bglm import BGLM
 from pgcpe.estimators.node_equations import modelled_graph, state_of_one
 from pgcpe.estimators.schedule import FIRST_SNAPSHOT, GROWTH, MAX_SNAPSHOTS, checked_refresh, next_due, snapshot_share
@@ -65,6 +65,11 @@ class PooledBGLM(PairwiseEstimator):
     def __init__(self, model: BGLM, refresh: int | None = None) -> None:
         self.model = model
         self.refresh = refresh
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """The graph, and the form of the equations."""
+        return (GRAPH, f"the {self.model.link} link")
 
     def required(self, bandit: CausalBandit) -> tuple[str, ...]:
         """Return the ancestors of the reward, but for its noise and the constant."""

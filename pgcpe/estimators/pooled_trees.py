@@ -113,7 +113,7 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
 
     def _count(self, samples: Samples) -> None:
         admitted, plays = self._admitted(samples.actions), Plays.of(samples)
-        arm = np.array([self.bandit_.index(action) for action in samples.actions], dtype=np.int64)
+        arm = np.array([self.bandit_.arm_index(action) for action in samples.actions], dtype=np.int64)
         count_plays(self._forest, self._counts, plays, admitted)
         own = np.where(arm[:, None] == np.arange(len(self.served_)), admitted, 0)
         count_plays(self._forest, self._own, plays, own)
@@ -204,7 +204,7 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         n, x = self._direct
         mean = (x + 0.5) / (n + 1.0)
         for b, action in enumerate(bandit.playable):
-            if (i := bandit.index(action)) >= 0 and not standing.tree[i]:
+            if (i := bandit.arm_index(action)) >= 0 and not standing.tree[i]:
                 out[b] += of_arm[i] * mean[i] * (1.0 - mean[i]) / max(n[i], 0.5) ** 2
         return out
 
@@ -289,7 +289,7 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
             moved = np.zeros((len(rounds), len(n)))
             admitted = self._admitted(rounds.actions)
             influence(self._forest, self._plain_walks, plays, admitted, standing.tree, moved)
-            arm = np.array([self.bandit_.index(a) for a in rounds.actions], dtype=np.int64)[rounds.which]
+            arm = np.array([self.bandit_.arm_index(a) for a in rounds.actions], dtype=np.int64)[rounds.which]
             own = np.flatnonzero((arm >= 0) & ~standing.tree[arm])
             i = arm[own]
             moved[own, i] = (plays.rewards[own] - standing.value[i]) / n[i]

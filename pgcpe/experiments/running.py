@@ -225,7 +225,7 @@ def _row(policy: Any, plays: int, bandit: CausalBandit, truth: pd.Series[float] 
         raise ValueError(f"a policy must recommend one of the arms, but {type(policy).__name__} did {recommended}")
     regret = math.nan if truth is None else round(float(truth.max() - truth.iloc[i]), 9)
     return {
-        "radius": _line(getattr(policy, "radius", "")),
+        "radius": _line(getattr(policy, "radii", "")),
         "epsilon": float(getattr(policy, "epsilon", math.nan)),
         "delta": float(getattr(policy, "delta", math.nan)),
         "arms": len(bandit.arms),

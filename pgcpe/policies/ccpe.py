@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.admissible import AdmissibleSequence
-from pgcpe.estimators.base import Estimator
+from pgcpe.estimators.base import IntervalEstimator
 from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.policies.base import Policy
 from pgcpe.policies.rules.base import Seed
+from pgcpe.policies.rules.recommendation import HighestMidpoint
 from pgcpe.policies.rules.sampling import ObserveAndTwoCandidates
 from pgcpe.policies.rules.stopping import SeparatedIntervals
 
@@ -52,17 +53,19 @@ class CCPE(Policy):
         self,
         bandit: CausalBandit,
         *,
-        estimator: Estimator | None = None,
+        estimator: IntervalEstimator | None = None,
         direct: EmpiricalMeans | None = None,
         epsilon: float = 0.05,
         delta: float = 0.05,
         seed: Seed = 0,
     ) -> None:
+        self.estimator, self.direct = estimator, direct
         super().__init__(
             bandit,
-            direct=EmpiricalMeans() if direct is None else direct,
-            models=[AdmissibleSequence() if estimator is None else estimator],
+            direct=direct,  # step 2 of the algorithm
+            models=[AdmissibleSequence() if estimator is None else estimator],  # step 1
             sampling=ObserveAndTwoCandidates(),
+            recommendation=HighestMidpoint(),
             stopping=SeparatedIntervals(),
             epsilon=epsilon,
             delta=delta,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.policies.base import Policy
-from pgcpe.policies.rules.base import Seed
-from pgcpe.policies.rules.phases import n_arms_of
+from pgcpe.policies.error_budget import ErrorBudget
+from pgcpe.policies.rules.base import Seed, n_arms_of
+from pgcpe.policies.rules.recommendation import HighestMean, HighestMidpoint
 from pgcpe.policies.rules.sampling import EachOnce, HighestIndex, TwoCandidates
 from pgcpe.policies.rules.sampling import TopTwo as TopTwoRule
 from pgcpe.policies.rules.stopping import MostPlayed, PairwiseGLR, SeparatedIntervals
@@ -45,11 +46,13 @@ class LUCB(Policy):
         delta: float = 0.05,
         seed: Seed = 0,
     ) -> None:
-        two = TwoCandidates()
+        self.radius, self.alpha = radius, alpha
+        published, two = radius == "lucb1", TwoCandidates()
         super().__init__(
             bandit,
             direct=EmpiricalMeans(radius, alpha),
-            sampling=EachOnce(two) if radius == "lucb1" else two,
+            sampling=EachOnce(two) if published else two,
+            recommendation=HighestMean() if published else HighestMidpoint(),
             stopping=SeparatedIntervals(),
             epsilon=epsilon,
             delta=delta,
@@ -85,6 +88,7 @@ class KLLUCB(Policy):
             bandit,
             direct=EmpiricalMeans("kl"),
             sampling=EachOnce(TwoCandidates()),
+            recommendation=HighestMean(),
             stopping=SeparatedIntervals(),
             epsilon=epsilon,
             delta=delta,
@@ -95,8 +99,8 @@ class KLLUCB(Policy):
 class LilUCB(Policy):
     """The lil'UCB heuristic (Jamieson et al. 2014): always the arm of the highest upper bound.
 
-    Every arm once first. It stops when one arm has 1 + 10/K times the plays of all others together, and recommends the
-    highest mean at any time; the published algorithm returns the arm of the most plays, seldom another one then.
+    Every arm once first. It recommends the highest mean until one arm has 1 + 10/K times the plays of all others
+    together: then it stops, and returns that arm.
 
     No guarantee: the heuristic's constants are not those that are proved, and smaller alphas still less. There is no
     epsilon. The graph serves only to merge equal arms.
@@ -119,10 +123,12 @@ class LilUCB(Policy):
         delta: float = 0.05,
         seed: Seed = 0,
     ) -> None:
+        self.alpha = alpha
         super().__init__(
             bandit,
             direct=EmpiricalMeans("lil", alpha),
             sampling=EachOnce(HighestIndex()),
+            recommendation=HighestMean(),
             stopping=MostPlayed(1.0 + 10.0 / n_arms_of(bandit)),
             epsilon=0.0,
             delta=delta,
@@ -131,7 +137,7 @@ class LilUCB(Policy):
 
 
 class TopTwo(Policy):
-    """Every arm once, then the leader or its closest challenger, until all pairs are told apart.
+    """Every arm once, then the leader or its closest challenger, until direct plays rule out every other arm.
 
     Guarantee: the arm returned is within epsilon of the best with probability at least 1 - delta, for rewards of any
     distribution on [0, 1]. The graph serves only to merge equal arms. The intervals it reports are those of
@@ -157,11 +163,15 @@ class TopTwo(Policy):
         delta: float = 0.05,
         seed: Seed = 0,
     ) -> None:
+        pairs = max(n_arms_of(bandit) - 1, 1)
+        budget = ErrorBudget({"pairwise GLR": 1.0}, delta)
         super().__init__(
             bandit,
-            direct=EmpiricalMeans(),
             sampling=EachOnce(TopTwoRule()),
-            stopping=PairwiseGLR(delta),
+            recommendation=HighestMean(),
+            stopping=PairwiseGLR(budget.spend("pairwise GLR", over=pairs, by="PairwiseGLR")),
+            error_budget=budget,
+            shown=ErrorBudget({"direct intervals": 1.0}, delta),
             epsilon=epsilon,
             delta=delta,
             seed=seed,

@@ -11,12 +11,17 @@ import numpy as np
 import pandas as pd
 
 from pgcpe.bandit import CausalBandit
+from pgcpe.confidence.intervals import Intervals
 from pgcpe.plays.actions import Action
 from pgcpe.plays.samples import Samples
 from pgcpe.plotting import plot_intervals
-from pgcpe.policies.rules.base import PolicyState
+from pgcpe.policies.error_budget import ErrorBudget
+from pgcpe.policies.rules.base import PolicyState, StoppingRule
 
-__all__ = ["Result", "arms_table", "equal_arms"]
+__all__ = ["Result", "arms_table", "equal_arms", "left_open", "to_close"]
+
+GAP, SHOWN = 0.01, 3
+"""The gap, and how many arms, that are named where a budget ended the run."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -28,10 +33,11 @@ class Result:
     recommendation
         The arm returned.
     certified
-        Whether it is proved to be within `epsilon` of the best with probability ``1 - delta``.
+        Whether it is proved to be within `epsilon` of the best with probability ``1 - delta``, if `assumptions` hold.
     certificate
-        ``"exact"``; ``"numerical"`` (the set is exact, the search over it is not proved); ``"asymptotic"`` (it holds in
-        the limit of many plays); ``"heuristic"`` (the constants are not proved); or None.
+        ``"direct"`` (from plays of the arms themselves, whatever the graph); ``"exact"`` (if the graph is right);
+        ``"numerical"`` (the set is exact, the search over it is not proved); ``"asymptotic"`` (it holds in the limit of
+        many plays); ``"heuristic"`` (the constants are not proved); or None.
     stop_reason
         Why the run ended.
     n_plays, cost
@@ -49,6 +55,12 @@ class Result:
         Whether the run has ended.
     stops
         Where a policy watches several guarantees: the plays at which the rule of each first would have stopped.
+    certified_at
+        The number of plays at which the certificate was earned; later plays change estimates only.
+    assumptions
+        What the certificate rests on beyond honest reporting, in words.
+    error_budget
+        How delta was split.
     """
 
     recommendation: Action
@@ -65,6 +77,9 @@ class Result:
     stopped: bool
     told: Samples = field(repr=False)
     stops: dict[str, int | None] = field(default_factory=dict)
+    certified_at: int | None = None
+    assumptions: tuple[str, ...] = ()
+    error_budget: ErrorBudget | None = None
 
     @cached_property
     def history(self) -> pd.DataFrame:
@@ -76,6 +91,7 @@ class Result:
         """What is recommended, what that is worth, why the run ended and what it took, in two lines."""
         best = self.table.iloc[0]
         worth = {
+            "direct": f"within {self.epsilon:g} of the best with probability at least {1 - self.delta:g}",
             "exact": f"within {self.epsilon:g} of the best with probability at least {1 - self.delta:g}",
             "asymptotic": f"within {self.epsilon:g} of the best with probability {1 - self.delta:g} if plays are many",
             "numerical": f"within {self.epsilon:g} of the best with probability {1 - self.delta:g} numerically",
@@ -85,11 +101,14 @@ class Result:
         cost = f" at a cost of {self.cost:,g}" if self.cost != self.n_plays else ""
         watched = [f"{name} {f'after {n:,}' if n is not None else 'not yet'}" for name, n in self.stops.items()]
         rules = f"\nWould have stopped: {', '.join(watched)}." if len(watched) > 1 else ""
+        rests = ""
+        if self.certificate is not None:
+            rests = f"\nRests on: {'; '.join(self.assumptions) or 'direct plays alone, whatever the graph'}."
         doubt = f"\nThe graph is in doubt at {', '.join(map(str, self.conflicts))}." if self.conflicts else ""
         return (
             f"{self.recommendation}: expected reward {best.estimate:.3f} in [{best.lower:.3f}, {best.upper:.3f}], "
             f"{worth}.\n{'Stopped after' if self.stopped else 'So far'} {self.n_plays:,} "
-            f"{'play' if self.n_plays == 1 else 'plays'}{cost}: {self.stop_reason}.{rules}{doubt}"
+            f"{'play' if self.n_plays == 1 else 'plays'}{cost}: {self.stop_reason}.{rests}{rules}{doubt}"
         )
 
     def to_string(self, rows: int = 10) -> str:
@@ -120,10 +139,10 @@ class Result:
         return plot_intervals(self.table.head(rows), epsilon=self.epsilon, title=title, ax=ax)
 
 
-def arms_table(state: PolicyState) -> pd.DataFrame:
+def arms_table(state: PolicyState, recommended: int, intervals: Intervals) -> pd.DataFrame:
     """Return the table of `Result`."""
-    bandit, intervals, conflicts = state.bandit, state.shown or state.intervals, state.conflicts
-    first = np.arange(len(bandit.arms)) != state.leader
+    bandit, conflicts = state.bandit, state.conflicts
+    first = np.arange(len(bandit.arms)) != recommended
     order = np.lexsort((-intervals.upper, -state.estimates, first))
     columns: dict[str, Any] = {
         "action": [bandit.arms[i] for i in order],
@@ -145,3 +164,26 @@ def equal_arms(bandit: CausalBandit, arm: Action, shown: int = 3) -> str:
     others = bandit.merged[arm][1:]
     more = f" and {len(others) - shown} more" if len(others) > shown else ""
     return ", ".join(map(str, others[:shown])) + more
+
+
+def to_close(state: PolicyState, intervals: Intervals) -> str:
+    """Return in words the leader, its challenger, and how far their intervals are from separated."""
+    arms, h = state.bandit.arms, state.leader
+    if len(arms) == 1:
+        return str(arms[h])
+    other = state.challenger(intervals.upper)
+    gap = max(intervals.upper[other] - intervals.lower[h] - state.epsilon, 0.0)
+    return f"{arms[h]} against {arms[other]}, {gap:.3f} to close"
+
+
+def left_open(state: PolicyState, stopping: StoppingRule, intervals: Intervals) -> str:
+    """Return in words which arms are not resolved yet, and how many plays a gap of .01 would take."""
+    arms = state.bandit.arms
+    left = np.flatnonzero(stopping.unresolved(state))
+    left = left[np.lexsort((-intervals.upper[left], -state.estimates[left]))]
+    more = f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
+    said = f"{arms[state.leader]} is not resolved from {', '.join(str(arms[i]) for i in left[:SHOWN])}{more}"
+    plays = stopping.plays_to_resolve(state, GAP)
+    if not 0.0 < plays < np.inf:  # no play says anything of the difference
+        return said
+    return f"{said}; to resolve a gap of {GAP:g} takes about {float(f'{plays:.2g}'):,.0f} plays"

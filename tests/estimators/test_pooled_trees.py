@@ -187,21 +187,21 @@ def test_rows_that_were_never_seen_do_not_make_an_estimate_sure():
         environment = SimulatedEnvironment(network, seed=seed)
         policy = PooledCCPE(bandit, guarantee="asymptotic", epsilon=0.0, seed=seed)
         policy.tell(do(), environment.sample(do(), 2000))
-        assert not policy.stopped
+        assert policy.recommendation == do(X=1) or not policy.stopped
         assert policy.run(environment, budget=2000, progress=False).recommendation == do(X=1)
         assert policy.conflicts == ()
 
 
-def test_plays_are_counted_as_what_they_were_where_the_graph_is_not_trusted():
+def test_an_action_that_is_not_listed_is_nobodys_direct_play():
+    """By this graph do(W=1, X=1) has the effect of do(X=1): that is the graph's word, not a direct play."""
     graph = DAG([("X", "Y"), ("X", "W")])
     arms, playable = [do(X=1), do(X=0)], [do(X=1), do(X=0), do(W=1, X=1), do()]
-    with pytest.raises(ValueError, match="make the bandit with merge_equal=False"):
-        PooledCCPE(CausalBandit(graph, reward="Y", arms=arms, playable=playable), trust_graph=False)
-    bandit = CausalBandit(graph, reward="Y", arms=arms, playable=playable, merge_equal=False)
-    policy = PooledCCPE(bandit, trust_graph=False)
-    policy.tell(do(W=1, X=1), [{"X": 1, "Y": 1}] * 300).tell(do(X=0), [{"X": 0, "Y": i % 2} for i in range(300)])
-    assert policy.state.plays.tolist() == [0, 300]
-    assert not policy.stopped
+    for merge in (True, False):
+        bandit = CausalBandit(graph, reward="Y", arms=arms, playable=playable, merge_equal=merge)
+        policy = PooledCCPE(bandit, guarantee="direct")
+        policy.tell(do(W=1, X=1), [{"X": 1, "Y": 1}] * 300).tell(do(X=0), [{"X": 0, "Y": i % 2} for i in range(300)])
+        assert policy.state.plays.tolist() == [0, 300]
+        assert not policy.stopped
 
 
 def confounded():
@@ -216,23 +216,19 @@ def confounded():
     return network, CausalBandit(DAG([("D", "Y")]), reward="Y", arms=[do(D=0), do(D=1)])
 
 
-@pytest.mark.filterwarnings("ignore:direct plays contradict the graph")
+@pytest.mark.filterwarnings("ignore:the graph is in doubt")
 @pytest.mark.parametrize("guarantee", ["exact", "asymptotic"])
 def test_a_contradicted_graph(guarantee):
-    """With the fallback the answer is right; without it there is no certificate."""
+    """Direct plays take over, and the answer is right."""
     network, bandit = confounded()
-    for fallback in (True, False):
-        policy = PooledCCPE(bandit, guarantee=guarantee, fallback=fallback, epsilon=0.02, delta=0.1)
-        environment = SimulatedEnvironment(network, seed=1)
-        for action in (do(), *bandit.arms):
-            policy.tell(action, environment.sample(action, 400))
-        result = policy.run(environment, progress=False, budget=20_000)
-        assert len(result.conflicts) == 2
-        assert "doubt" in result.summary
-        if fallback:
-            assert (result.recommendation, result.certificate) == (do(D=1), guarantee)
-        else:
-            assert result.certificate is None
+    policy = PooledCCPE(bandit, guarantee=guarantee, epsilon=0.02, delta=0.1)
+    environment = SimulatedEnvironment(network, seed=1)
+    for action in (do(), *bandit.arms):
+        policy.tell(action, environment.sample(action, 400))
+    result = policy.run(environment, progress=False, budget=20_000)
+    assert len(result.conflicts) == 2
+    assert "doubt" in result.summary
+    assert (result.recommendation, result.certificate) == (do(D=1), "direct")
 
 
 def test_a_contradicted_graph_had_merged_arms():
@@ -241,7 +237,7 @@ def test_a_contradicted_graph_had_merged_arms():
     network, _ = chain()
     bandit = CausalBandit(network, reward="Y", arms=[do(B=1), do(A=1, B=1), do(B=0)])
     policy = PooledCCPE(bandit, epsilon=0.1)
-    policy._conflicts = conflicts
+    policy._knowledge.conflicts = conflicts
     for action in bandit.arms:
         policy.tell(action, SimulatedEnvironment(network, seed=0).sample(action, 200))
     assert policy.stopped

@@ -6,7 +6,7 @@ from pgcpe import CausalBandit, SimulatedEnvironment, do
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.estimators.base import Estimated, PairwiseEstimator
 from pgcpe.paper.instances import binary_network
-from pgcpe.policies.rules.base import PolicyState
+from pgcpe.policies.rules.base import NOT_YET, PolicyState, StoppingRule
 
 ARMS = [do(A=1, B=1), do(A=1), do(A=0), do(B=1), do(B=0)]
 
@@ -44,8 +44,6 @@ class Fixed(PairwiseEstimator):
         self.served_ = np.ones(len(gap), dtype=np.bool_)
         self.asked = []
 
-    certificate = "exact"
-
     def start(self, bandit):
         return self
 
@@ -58,12 +56,12 @@ class Fixed(PairwiseEstimator):
     def differences(self, leader, rejected=None, epsilon=None):
         return Estimated(self.gap, self.variance, self.bias_bound)
 
-    def variance_reduction(self, leader, weights):
+    def variance_reduction(self, leader, weights, rejected=None):
         self.asked.append((leader, weights.tolist()))
         return self.gains @ weights
 
 
-def state(bandit, leader=0, challenger=1, models=(), **given):
+def state(bandit, leader=0, models=(), **given):
     """What a policy would know, with every arm at [0, 1] after no play but for what is given."""
     k = len(bandit.arms)
     arrays = {
@@ -76,22 +74,26 @@ def state(bandit, leader=0, challenger=1, models=(), **given):
         intervals=Intervals(arrays["lower"], arrays["upper"]),
         plays=arrays["plays"],
         rewards=arrays["rewards"],
+        listed_plays=arrays["plays"],
+        listed_rewards=arrays["rewards"],
         rank=np.arange(k),
         leader=leader,
-        challenger=challenger,
         certificate="exact",
-        models=models,
+        rejected=None,
+        models=tuple(models),
         estimates=arrays["estimates"],
-        index=arrays["upper"],
-        **known,
+        **({"index": arrays["upper"]} | known),
     )
 
 
-class Open:
+class Open(StoppingRule):
     """A stopping rule that is open for the arms it is given."""
 
     def __init__(self, *arms):
         self.arms = arms
+
+    def check(self, state):
+        return NOT_YET
 
     def unresolved(self, state):
         return np.isin(np.arange(len(state.plays)), self.arms)

@@ -54,7 +54,7 @@ def test_delta_is_split_in_halves_and_over_the_arms_served():
     policy.tell(do(), data).tell(do(X=1), plays)
     direct = EmpiricalMeans().start(bandit).update(bandit.encode(do(X=1), plays))
     observed = AdmissibleSequence().start(bandit).update(bandit.encode(do(), data))
-    merged = direct.intervals(0.05).intersect(observed.intervals(0.05))
+    merged = direct.intervals(0.05 / 2).intersect(observed.intervals(0.05 / observed.n_events_))
     assert np.allclose(policy.intervals.lower, merged.lower)
     assert np.allclose(policy.intervals.upper, merged.upper)
 
@@ -70,7 +70,7 @@ def test_a_conflict_is_told_once_kept_and_never_certified():
     i = policy.bandit.index(do(X=1))
     alone = EmpiricalMeans().start(policy.bandit)
     alone.update(policy.bandit.encode(do(X=1), rows(100, Z=0, X=1, Y=0)))
-    assert policy.intervals.upper[i] == pytest.approx(alone.intervals(0.025).upper[i])
+    assert policy.intervals.upper[i] == pytest.approx(alone.intervals(0.025 / 2).upper[i])
     policy.tell(do(X=1), rows(5, Z=0, X=1, Y=0))  # no second warning: pytest turns warnings into errors
     assert policy.stopped
     assert policy.certificate is None

@@ -6,13 +6,14 @@ import re
 import numpy as np
 import pytest
 from helpers import dag
-from policies.confounded import ARMS, environment, network, question, told
+from policies.confounded import ARMS, environment, network, question
 
-from pgcpe import BGLM, CausalBandit, EmpiricalMeans, PooledCCPE, SimulatedEnvironment, do, expected_rewards
+from pgcpe import BGLM, CausalBandit, PooledCCPE, SimulatedEnvironment, do, expected_rewards
 from pgcpe.confidence.pairwise import pairwise_glr
 from pgcpe.paper.instances import binary_network
 from pgcpe.policies.rules.stopping import (
     PairwiseAsymptotic,
+    PairwiseGLR,
     SeparatedOrRuledOut,
 )
 
@@ -30,7 +31,7 @@ def test_an_arm_that_may_not_be_played_is_never_asked_for_but_may_win(sampling, 
 
 def test_a_run_reports_when_each_guarantee_would_have_stopped():
     policy, world, first = PooledCCPE(question(), epsilon=0.02, delta=0.1), environment(4), None
-    asymptotic = PairwiseAsymptotic(0.1)
+    asymptotic = PairwiseAsymptotic(0.09 / 4, PairwiseGLR(0.01 / 4), shown_level=0.02)
     while not policy.stopped:
         actions = policy.ask()
         policy.tell(actions, world.perform(actions))
@@ -38,7 +39,9 @@ def test_a_run_reports_when_each_guarantee_would_have_stopped():
             first = policy.n_plays
         assert policy.stops["asymptotic"] == first
         assert (policy.stops["exact"] is None) == (not policy.stopped)
-    assert policy.result().stops == {"exact": policy.n_plays, "asymptotic": first}
+    stops = policy.result().stops
+    assert set(stops) == {"direct", "exact", "asymptotic"}
+    assert (stops["exact"], stops["asymptotic"]) == (policy.n_plays, first)
     assert 0 < first < policy.n_plays
     assert policy.certificate == "exact"
 
@@ -50,12 +53,14 @@ def test_a_run_ended_by_its_budget_says_which_arms_are_open_and_what_a_small_gap
     assert not policy.stopped
     assert result.certificate is None
     pattern = (
-        r"the budget of 60 plays is spent: (do\(.*?\)) could not be told from (.*); "
-        r"to tell a gap of 0\.01 takes about ([\d,]+) plays"
+        r"the budget of 60 plays is spent: (do\(.*?\)) is not resolved from (.*); "
+        r"to resolve a gap of 0\.01 takes about ([\d,]+) plays"
     )
     leader, named, plays = re.fullmatch(pattern, result.stop_reason).groups()
     assert leader == str(result.recommendation)
-    rule = SeparatedOrRuledOut(0.4 * 0.01) if guarantee == "exact" else PairwiseAsymptotic(0.01)
+    rule = SeparatedOrRuledOut(PairwiseGLR(0.4 * 0.01 / 4))
+    if guarantee == "asymptotic":
+        rule = PairwiseAsymptotic(0.9 * 0.01 / 4, PairwiseGLR(0.1 * 0.01 / 4), shown_level=0.002)
     left = np.flatnonzero(rule.unresolved(policy.state))
     shown = named.split(" and ")[0]
     assert f" and {len(left) - 3} more" in named or len(left) <= 3
@@ -68,29 +73,54 @@ def test_a_run_ended_by_its_budget_says_which_arms_are_open_and_what_a_small_gap
     assert int(plays.replace(",", "")) == pytest.approx(rule.plays_to_resolve(policy.state, 0.01), rel=0.05)
 
 
-def test_without_trust_in_the_graph_direct_plays_alone_certify():
-    """The graph lacks Z -> Y and is wrong; the intervals are those of direct plays at .15 delta, the pairs get .85."""
+def test_the_direct_guarantee_holds_whatever_the_graph():
+    """The graph lacks Z -> Y and is wrong; plays of the arms themselves decide, in pairs, at all of delta."""
     graph = dag([("Z", "A"), ("A", "Y"), ("B", "Y")])
     bandit = CausalBandit(graph, reward="Y", arms=ARMS, merge_equal=False)
-    policy = PooledCCPE(bandit, trust_graph=False, epsilon=0.1, delta=0.1)
+    policy = PooledCCPE(bandit, guarantee="direct", epsilon=0.1, delta=0.1)
     result = policy.run(environment(6), budget=5_000, progress=False)
-    assert result.certificate == "exact"
-    assert result.stop_reason.startswith("no arm is better")
+    assert (result.certificate, result.certified, result.assumptions) == ("direct", True, ())
+    assert "whatever the graph" in result.summary
     rewards = expected_rewards(network(), question(), progress=False)
     assert rewards[result.recommendation] >= rewards.max() - 0.1
-    direct = EmpiricalMeans().start(policy.bandit).update(result.told).intervals(0.15 * 0.1)
-    np.testing.assert_array_equal(policy.intervals.lower, direct.lower)
-    np.testing.assert_array_equal(policy.intervals.upper, direct.upper)
-    trusting = told(PooledCCPE(question()), [do()] * 400).intervals
-    wary = told(PooledCCPE(question(merge_equal=False), trust_graph=False), [do()] * 400).intervals
-    assert (trusting.upper - trusting.lower).max() < 1.0
-    assert (wary.lower.max(), wary.upper.min()) == (0.0, 1.0)
-    assert policy.stops == {"exact": policy.n_plays}
+    assert policy.stops["direct"] == result.certified_at == policy.n_plays
     evidence = pairwise_glr(policy.state.plays, policy.state.rewards, policy.state.leader, 0.1)
-    apart = policy.intervals.upper <= policy.intervals.lower[policy.state.leader] + 0.1
-    assert (apart | (evidence >= math.log(4 / (0.85 * 0.1)))).all()
-    with pytest.raises(ValueError, match="trust_graph=False certifies from direct plays"):
-        PooledCCPE(bandit, trust_graph=False, guarantee="asymptotic")
+    assert (evidence >= math.log(4 / 0.1)).all()
+    merged = CausalBandit(dag([("W", "X"), ("X", "Y")]), reward="Y", arms=[do(X=0), do(X=1), do(W=1, X=1)])
+    with pytest.raises(ValueError, match="make the bandit with merge_equal=False"):
+        PooledCCPE(merged, guarantee="direct")
+    PooledCCPE(CausalBandit(merged.graph, reward="Y", arms=merged.listed, merge_equal=False), guarantee="direct")
+
+
+def test_a_certificate_stands_whatever_comes_after_it():
+    """Results always come in after the stop: they change the estimates, not what was earned."""
+    policy, world = PooledCCPE(question(), guarantee="asymptotic", epsilon=0.05, delta=0.1), environment(8)
+    policy.run(world, budget=5_000, progress=False)
+    earned = policy.recommendation, policy.certificate, policy.certified_at, policy.stop_reason, policy.assumptions
+    assert earned[1] == "asymptotic"
+    for _ in range(30):
+        policy.tell(do(), world.sample(do(), 2))
+    assert earned == (
+        policy.recommendation, policy.certificate, policy.certified_at, policy.stop_reason, policy.assumptions
+    )  # fmt: skip
+    assert policy.n_plays == policy.certified_at + 60
+    assert policy.result().table.action[0] == policy.recommendation
+
+
+def test_a_refuted_assumption_withdraws_the_certificate():
+    """Observation says that A does nothing and certifies a tie; direct plays then contradict the graph."""
+    graph = dag([("A", "Y")])
+    bandit = CausalBandit(graph, reward="Y", arms=[do(A=0), do(A=1)])
+    policy = PooledCCPE(bandit, epsilon=0.2, delta=0.1)
+    policy.tell(do(), {"A": [0, 1] * 800, "Y": [0, 0, 1, 1] * 400})
+    assert policy.certificate == "exact"
+    assert "separations" in policy.assumptions[0]
+    with pytest.warns(UserWarning, match="the graph is in doubt"):
+        policy.tell(do(A=1), {"A": [1] * 60, "Y": [1] * 60})
+    assert (policy.stopped, policy.certificate, policy.certified_at) == (False, None, None)
+    with pytest.warns(UserWarning, match="nothing is estimated through it any more"):
+        policy.tell(do(A=0), {"A": [0] * 60, "Y": [0] * 60})
+    assert (policy.recommendation, policy.certificate, policy.assumptions) == (do(A=1), "direct", ())
 
 
 def test_a_bglm_stops_numerically_and_reports_all_three():
@@ -99,7 +129,7 @@ def test_a_bglm_stops_numerically_and_reports_all_three():
     assert result.certificate == "numerical"
     assert not result.certified
     assert result.recommendation == ARMS[0]
-    assert set(result.stops) == {"exact", "asymptotic", "numerical"}
+    assert set(result.stops) == {"direct", "exact", "asymptotic", "numerical"}
     assert result.stops["numerical"] == result.n_plays
     assert result.stop_reason.endswith("for any coefficients that the plays allow")
 
@@ -111,7 +141,7 @@ def test_a_link_that_is_refuted_is_given_up_for_tables():
     bandit = CausalBandit(made, reward="Y", arms=[do(A=0, B=1), do(A=1, B=1), do(A=0)])
     policy = PooledCCPE(bandit, model=BGLM(), guarantee="numerical", epsilon=0.1)
     samples = SimulatedEnvironment(made, seed=0).sample(do(), 300)
-    with pytest.warns(UserWarning, match="contradict the logit link: the BGLM is given up for tables"):
+    with pytest.warns(UserWarning, match="contradict the logit link: the model is given up for TableModel"):
         policy.tell(do(), samples)
     assert policy.state.estimates == pytest.approx([0.9, 0.1, 0.5], abs=0.14)  # 75 plays a row: 4 * .035
     assert policy.certificate == "exact"  # what it stops by is the other rule

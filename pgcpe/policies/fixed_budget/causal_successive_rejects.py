@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +10,10 @@ from numpy.typing import NDArray
 from pgcpe.bandit import CausalBandit
 from pgcpe.complexity.hardness import log_bar
 from pgcpe.estimators.admissible import AdmissibleSequence
-from pgcpe.estimators.base import Estimator, Rejected
-from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
-from pgcpe.policies.rules.base import PolicyState, Seed
-from pgcpe.policies.rules.phases import Phases, checked_budget, n_arms_of, needs_observation, planned, worst_first
+from pgcpe.policies.rules.base import PolicyState, RecommendationRule, Seed, n_arms_of
+from pgcpe.policies.rules.phases import Phases, checked_budget, needs_observation, planned, worst_first
 
 __all__ = ["CausalSuccessiveRejects", "causal_rejection_plays"]
 
@@ -64,9 +60,11 @@ class CausalSuccessiveRejects(Policy):
         if merge not in MERGES:
             raise ValueError(f"merge must be one of {', '.join(map(repr, MERGES))}, but got {merge!r}")
         k = n_arms_of(bandit)
-        phases = _CausalRejects(k, checked_budget(budget, 1, k), merge)
+        phases = _CausalRejects(k, checked_budget(budget, 1, k))
         needs_observation(bandit, type(self).__name__)
-        super().__init__(bandit, **planned(phases, budget, AdmissibleSequence(refresh=1)), seed=seed)
+        parts = planned(phases, budget, AdmissibleSequence(refresh=1), recommendation=MergedEstimate(merge))
+        self.merge, self.budget = merge, budget
+        super().__init__(bandit, **parts, seed=seed)
 
 
 def causal_rejection_plays(n_arms: int, budget: int) -> list[int]:
@@ -85,23 +83,23 @@ def causal_rejection_plays(n_arms: int, budget: int) -> list[int]:
 class _CausalRejects(Phases):
     """Observation, then N - 1 phases that level what is known of the arms left."""
 
-    def __init__(self, n_arms: int, budget: int, merge: str) -> None:
+    def __init__(self, n_arms: int, budget: int) -> None:
         super().__init__()
-        self._active = np.ones(n_arms, dtype=np.bool_)
+        self.remaining: NDArray[np.bool_] = np.ones(n_arms, dtype=np.bool_)
         self._lengths = causal_rejection_plays(n_arms, budget)
         self._observe = budget // 2 if self._lengths else budget
-        self._merge, self._phase = merge, -1
+        self._phase = -1
 
     def next_phase(self, state: PolicyState) -> list[Action] | None:
-        if self._phase > 0 and self._active.sum() > 1:
-            self._active[next(i for i in worst_first(state.estimates, state) if self._active[i])] = False
+        if self._phase > 0 and self.remaining.sum() > 1:
+            self.remaining[next(i for i in worst_first(state.estimates, state) if self.remaining[i])] = False
         self._phase += 1
         if self._phase == 0:
             return [NULL] * self._observe
         if self._phase > len(self._lengths):
             return None
-        known = state.plays + cast(AdmissibleSequence, state.models[0]).plug_in()[1]
-        left = np.flatnonzero(self._active)
+        known = state.plays + state.estimator(AdmissibleSequence).plug_in()[1]
+        left = np.flatnonzero(self.remaining)
         left = left[np.argsort(state.rank[left])]
         plan = []
         for _ in range(self._lengths[self._phase - 1]):
@@ -110,25 +108,29 @@ class _CausalRejects(Phases):
             plan.append(state.bandit.arms[i])
         return plan
 
-    def estimates(
-        self, direct: EmpiricalMeans, models: Sequence[Estimator], rejected: Rejected = None
-    ) -> NDArray[np.float64]:
+
+class MergedEstimate(RecommendationRule):
+    """One estimate of the observational and the interventional one, by a rule of `MERGES`."""
+
+    def __init__(self, merge: str) -> None:
+        self._merge = merge
+
+    def estimates(self, state: PolicyState) -> NDArray[np.float64]:
+        """Return the merged estimates; 0 for an arm without data."""
+        observational = state.estimator(AdmissibleSequence)
         if self._merge == "variance":
-            return _by_variance(direct, cast(AdmissibleSequence, models[0]))
-        observed, seen = cast(AdmissibleSequence, models[0]).plug_in()
-        own = np.where(direct.plays_ > 0, direct.means_, 0.0)
+            return _by_variance(state, observational)
+        observed, seen = observational.plug_in()
+        own = np.where(state.plays > 0, state.means, 0.0)
         if self._merge == "larger":
-            return np.where(direct.plays_ >= seen, own, observed)
-        total = np.maximum(direct.plays_ + seen, 1.0)
-        return np.asarray((direct.plays_ * own + seen * observed) / total)
-
-    def eligible(self) -> NDArray[np.bool_]:
-        return self._active
+            return np.where(state.plays >= seen, own, observed)
+        total = np.maximum(state.plays + seen, 1.0)
+        return np.asarray((state.plays * own + seen * observed) / total)
 
 
-def _by_variance(direct: EmpiricalMeans, observational: AdmissibleSequence) -> NDArray[np.float64]:
+def _by_variance(state: PolicyState, observational: AdmissibleSequence) -> NDArray[np.float64]:
     """Return both estimates from frequencies smoothed by half a count, weighted by their inverse variances."""
-    n, x = direct.plays_, direct.rewards_
+    n, x = state.plays, state.rewards
     own = (x + 0.5) / (n + 1.0)
     own_weight = np.maximum(n, 0.5) / (own * (1.0 - own))
     observed, variance = observational.smoothed()

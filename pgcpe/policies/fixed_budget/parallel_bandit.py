@@ -6,7 +6,7 @@ import networkx as nx
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.policies.base import Policy
-from pgcpe.policies.fixed_budget.two_phase import _parts
+from pgcpe.policies.fixed_budget.two_phase import observe_then_play
 from pgcpe.policies.rules.base import Seed
 
 __all__ = ["ParallelBandit"]
@@ -38,11 +38,12 @@ class ParallelBandit(Policy):
     """
 
     def __init__(self, bandit: CausalBandit, *, budget: int, seed: Seed = 0) -> None:
-        parts = _parts(bandit, budget, type(self).__name__, at_threshold=True)
+        parts = observe_then_play(bandit, budget, type(self).__name__, at_threshold=True)
         causes = bandit.graph.subgraph(nx.ancestors(bandit.graph, bandit.reward))
         if causes.edges or bandit.graph.latents & set(causes):
             raise ValueError(
                 "ParallelBandit needs a parallel graph, observed causes of the reward without edges among them; "
                 "TwoPhase takes any graph"
             )
+        self.budget = budget
         super().__init__(bandit, **parts, seed=seed)

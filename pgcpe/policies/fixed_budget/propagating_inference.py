@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import Estimator, Rejected
-from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.estimators.table_model import TableModel
 from pgcpe.models.contraction import Contraction
 from pgcpe.models.search import mirror_ascent
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
-from pgcpe.policies.rules.base import PolicyState, Seed
-from pgcpe.policies.rules.phases import Phases, checked_budget, n_arms_of, planned
+from pgcpe.policies.rules.base import PolicyState, RecommendationRule, Seed, n_arms_of
+from pgcpe.policies.rules.phases import Phases, checked_budget, planned
 
 __all__ = ["PropagatingInference", "minimax_shares"]
 
@@ -68,7 +63,9 @@ class PropagatingInference(Policy):
         if eta not in ETAS:
             raise ValueError(f"eta must be {' or '.join(map(repr, ETAS))}, but got {eta!r}")
         phases = _Propagation(checked_budget(budget, 1, n_arms_of(bandit)), eta)
-        super().__init__(bandit, **planned(phases, budget, TableModel(pseudo_count=0.0)), seed=seed)
+        self.budget, self.eta = budget, eta
+        parts = planned(phases, budget, TableModel(pseudo_count=0.0), recommendation=TableMeans())
+        super().__init__(bandit, **parts, seed=seed)
 
 
 class _Propagation(Phases):
@@ -83,7 +80,7 @@ class _Propagation(Phases):
         self._rows: Floats = np.zeros((0, 0))
 
     def next_phase(self, state: PolicyState) -> list[Action] | None:
-        model = cast(TableModel, state.models[0])
+        model = state.estimator(TableModel)
         if self._cells is None:
             self._cells = _cells(model)
             self._assigned = np.zeros(len(model.forced_))
@@ -123,10 +120,13 @@ class _Propagation(Phases):
         counts = np.diff(np.round(plays * ends / ends[-1]).astype(int), prepend=0)
         return [state.bandit.arms[i] for i, n in zip(order, counts, strict=True) for _ in range(n)]
 
-    def estimates(
-        self, direct: EmpiricalMeans, models: Sequence[Estimator], rejected: Rejected = None
-    ) -> NDArray[np.float64]:
-        return cast(TableModel, models[0]).means()
+
+class TableMeans(RecommendationRule):
+    """The expected rewards by the tables of all nodes."""
+
+    def estimates(self, state: PolicyState) -> Floats:
+        """Return the means by the tables."""
+        return state.estimator(TableModel).means()
 
 
 def _share(budget: int, cells: int, of: int) -> int:

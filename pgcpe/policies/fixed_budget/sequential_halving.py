@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from pgcpe.bandit import CausalBandit
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
-from pgcpe.policies.rules.base import PolicyState, Seed
-from pgcpe.policies.rules.phases import Phases, checked_budget, n_arms_of, planned, worst_first
+from pgcpe.policies.rules.base import PolicyState, Seed, n_arms_of
+from pgcpe.policies.rules.phases import Phases, checked_budget, planned, worst_first
 
 __all__ = ["SequentialHalving"]
 
@@ -46,6 +46,7 @@ class SequentialHalving(Policy):
         k = n_arms_of(bandit)
         rounds = max(math.ceil(math.log2(k)), 1)
         phases = _Halving(k, checked_budget(budget, 1, k), rounds, keep)
+        self.budget, self.keep = budget, keep
         super().__init__(bandit, **planned(phases, budget), seed=seed)
 
 
@@ -54,7 +55,7 @@ class _Halving(Phases):
 
     def __init__(self, n_arms: int, budget: int, rounds: int, keep: bool) -> None:
         super().__init__()
-        self._active = np.ones(n_arms, dtype=np.bool_)
+        self.remaining: NDArray[np.bool_] = np.ones(n_arms, dtype=np.bool_)
         self._budget, self._rounds, self._round, self._keep = budget, rounds, 0, keep
         self._plays_before, self._rewards_before = np.zeros(n_arms), np.zeros(n_arms)
 
@@ -62,17 +63,14 @@ class _Halving(Phases):
         if self._round > 0:
             plays, rewards = state.plays - self._plays_before, state.rewards - self._rewards_before
             means = rewards / np.maximum(plays, 1.0)
-            active = [i for i in worst_first(means, state) if self._active[i]]
-            self._active[active[: len(active) // 2]] = False
-        if self._round == self._rounds or self._active.sum() < 2:
+            active = [i for i in worst_first(means, state) if self.remaining[i]]
+            self.remaining[active[: len(active) // 2]] = False
+        if self._round == self._rounds or self.remaining.sum() < 2:
             return None
         self._round += 1
         if not self._keep:
             self._plays_before, self._rewards_before = state.plays, state.rewards
-        left = [i for i in np.lexsort((state.rank, state.plays)) if self._active[i]]
+        left = [i for i in np.lexsort((state.rank, state.plays)) if self.remaining[i]]
         share = self._budget // self._rounds
         plan = np.resize(left, share - share % len(left) if share >= len(left) else share)
         return [state.bandit.arms[i] for i in plan]
-
-    def eligible(self) -> NDArray[np.bool_]:
-        return self._active

@@ -11,8 +11,8 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.complexity.hardness import log_bar
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
-from pgcpe.policies.rules.base import PolicyState, Seed
-from pgcpe.policies.rules.phases import Phases, checked_budget, n_arms_of, planned, worst_first
+from pgcpe.policies.rules.base import PolicyState, Seed, n_arms_of
+from pgcpe.policies.rules.phases import Phases, checked_budget, planned, worst_first
 
 __all__ = ["SuccessiveRejects", "rejection_counts"]
 
@@ -36,6 +36,7 @@ class SuccessiveRejects(Policy):
     def __init__(self, bandit: CausalBandit, *, budget: int, seed: Seed = 0) -> None:
         k = n_arms_of(bandit)
         phases = _Rejects(k, rejection_counts(k, checked_budget(budget, k + 1, k) - k))
+        self.budget = budget
         super().__init__(bandit, **planned(phases, budget), seed=seed)
 
 
@@ -50,19 +51,16 @@ class _Rejects(Phases):
 
     def __init__(self, n_arms: int, counts: list[int]) -> None:
         super().__init__()
-        self._active = np.ones(n_arms, dtype=np.bool_)
+        self.remaining: NDArray[np.bool_] = np.ones(n_arms, dtype=np.bool_)
         self._each = np.diff([0, *counts]).tolist()
         self._phase = 0
 
     def next_phase(self, state: PolicyState) -> list[Action] | None:
-        if self._phase > 0 and self._active.sum() > 1:
+        if self._phase > 0 and self.remaining.sum() > 1:
             means = state.rewards / np.maximum(state.plays, 1.0)
-            self._active[next(i for i in worst_first(means, state) if self._active[i])] = False
+            self.remaining[next(i for i in worst_first(means, state) if self.remaining[i])] = False
         if self._phase == len(self._each):
             return None
         self._phase += 1
-        left = [i for i in np.argsort(state.rank) if self._active[i]]
+        left = [i for i in np.argsort(state.rank) if self.remaining[i]]
         return [state.bandit.arms[i] for _ in range(self._each[self._phase - 1]) for i in left]
-
-    def eligible(self) -> NDArray[np.bool_]:
-        return self._active

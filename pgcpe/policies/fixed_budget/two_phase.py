@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +10,10 @@ from numpy.typing import NDArray
 from pgcpe.bandit import CausalBandit
 from pgcpe.complexity import observation_threshold
 from pgcpe.estimators.admissible import AdmissibleSequence
-from pgcpe.estimators.base import Estimator, Rejected
-from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
-from pgcpe.policies.rules.base import PolicyState, Seed
-from pgcpe.policies.rules.phases import Phases, checked_budget, n_arms_of, needs_observation, planned
+from pgcpe.policies.rules.base import PolicyState, RecommendationRule, Seed, n_arms_of
+from pgcpe.policies.rules.phases import Phases, checked_budget, needs_observation, planned
 
 __all__ = ["TwoPhase"]
 
@@ -50,25 +47,34 @@ class TwoPhase(Policy):
     """
 
     def __init__(self, bandit: CausalBandit, *, budget: int, seed: Seed = 0) -> None:
-        super().__init__(bandit, **_parts(bandit, budget, type(self).__name__, at_threshold=False), seed=seed)
+        self.budget = budget
+        super().__init__(
+            bandit, **observe_then_play(bandit, budget, type(self).__name__, at_threshold=False), seed=seed
+        )
 
 
-def _parts(bandit: CausalBandit, budget: int, name: str, *, at_threshold: bool) -> dict[str, Any]:
+def observe_then_play(bandit: CausalBandit, budget: int, name: str, *, at_threshold: bool) -> dict[str, Any]:
     """Return the parts of a policy that observes and then plays, once the bandit fits it."""
-    phases = _ObserveThenPlay(checked_budget(budget, 1, n_arms_of(bandit)), at_threshold=at_threshold)
+    phases = ObserveThenPlay(checked_budget(budget, 1, n_arms_of(bandit)), at_threshold=at_threshold)
     if larger := [str(a) for a, smallest in zip(bandit.arms, bandit.canonical, strict=True) if len(smallest) > 1]:
         raise ValueError(f"{name} is for arms that set one variable, but got {larger[0]}")
     needs_observation(bandit, name)
-    return planned(phases, budget, AdmissibleSequence(refresh=1))
+    return planned(phases, budget, AdmissibleSequence(refresh=1), recommendation=ObservedOrPlayed(phases))
 
 
-class _ObserveThenPlay(Phases):
-    """Half of the budget for ``do()``, half in turn for the arms whose rarest cell was seen too seldom."""
+class ObserveThenPlay(Phases):
+    """Half of the budget for ``do()``, half in turn for the arms whose rarest cell was seen too seldom.
+
+    Attributes
+    ----------
+    hard
+        Boolean array over the arms: which these are, once it is known.
+    """
 
     def __init__(self, budget: int, *, at_threshold: bool) -> None:
         super().__init__()
         self._budget, self._at_threshold, self._phase = budget, at_threshold, 0
-        self._hard: NDArray[np.bool_] | None = None
+        self.hard: NDArray[np.bool_] | None = None
 
     def next_phase(self, state: PolicyState) -> list[Action] | None:
         self._phase += 1
@@ -76,20 +82,26 @@ class _ObserveThenPlay(Phases):
             return [NULL] * (self._budget - self._budget // 2)
         if self._phase > 2:
             return None
-        model = cast(AdmissibleSequence, state.models[0])
+        model = state.estimator(AdmissibleSequence)
         q = np.where([not arm for arm in state.bandit.canonical], 1.0, model.observed_shares())
         least = 1.0 / observation_threshold(q)
-        self._hard = q <= least if self._at_threshold else q < least
-        hard = np.flatnonzero(self._hard)
+        self.hard = q <= least if self._at_threshold else q < least
+        hard = np.flatnonzero(self.hard)
         if len(hard) == 0:
             return [NULL] * (self._budget // 2)
         order = hard[np.argsort(state.rank[hard])]
         return [state.bandit.arms[i] for i in np.resize(order, self._budget // 2)]
 
-    def estimates(
-        self, direct: EmpiricalMeans, models: Sequence[Estimator], rejected: Rejected = None
-    ) -> NDArray[np.float64]:
-        observed, seen = cast(AdmissibleSequence, models[0]).plug_in()
-        own = np.where(direct.plays_ > 0, direct.means_, 0.0)
-        played = seen == 0 if self._hard is None else self._hard | (seen == 0)
-        return np.where(played, own, observed)
+
+class ObservedOrPlayed(RecommendationRule):
+    """What was observed, and for the arms that were seen too seldom the mean of their own plays."""
+
+    def __init__(self, phases: ObserveThenPlay) -> None:
+        self._phases = phases
+
+    def estimates(self, state: PolicyState) -> NDArray[np.float64]:
+        """Return the estimates; 0 for an arm without data."""
+        observed, seen = state.estimator(AdmissibleSequence).plug_in()
+        own = np.where(state.plays > 0, state.means, 0.0)
+        hard = self._phases.hard
+        return np.where(seen == 0 if hard is None else hard | (seen == 0), own, observed)

@@ -7,8 +7,8 @@ import numpy as np
 from pgcpe.bandit import CausalBandit
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
-from pgcpe.policies.rules.base import PolicyState, Seed
-from pgcpe.policies.rules.phases import Phases, checked_budget, n_arms_of, planned
+from pgcpe.policies.rules.base import PolicyState, Seed, n_arms_of
+from pgcpe.policies.rules.phases import Phases, checked_budget, planned
 
 __all__ = ["UniformSampling"]
 
@@ -30,6 +30,7 @@ class UniformSampling(Policy):
 
     def __init__(self, bandit: CausalBandit, *, budget: int, seed: Seed = 0) -> None:
         phases = _InTurn(checked_budget(budget, 1, n_arms_of(bandit)))
+        self.budget = budget
         super().__init__(bandit, **planned(phases, budget), seed=seed)
 
 

@@ -1,28 +1,44 @@
-"""The two rules of a policy, and what they are shown."""
+"""The parts of a policy beside its estimators: what they are asked, and what they are shown."""
 
 from __future__ import annotations
 
-import itertools
+import dataclasses
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.estimators.base import Estimated, Estimator, PairwiseEstimator, Rejected
-from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.plays.actions import Action
-from pgcpe.plays.samples import Samples
 
-__all__ = ["Differences", "GuardedStop", "PolicyState", "SamplingRule", "Seed", "StoppingRule", "Verdict"]
+__all__ = [
+    "Differences",
+    "PolicyState",
+    "RecommendationRule",
+    "SamplingRule",
+    "Seed",
+    "StoppingRule",
+    "Verdict",
+    "best_arm",
+    "most_specific_estimate",
+    "n_arms_of",
+]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 Seed = int | np.random.SeedSequence | np.random.Generator | None
 """What a generator is made of; a generator itself is drawn from once."""
+
+SomeEstimator = TypeVar("SomeEstimator", bound=Estimator)
 
 
 class Differences(NamedTuple):
@@ -33,78 +49,120 @@ class Differences(NamedTuple):
     gap, variance
         Arrays over the arms.
     by
-        For each arm which of the state's estimators says so.
+        For each arm which of the state's pairwise estimators says so.
     """
 
-    gap: NDArray[np.float64]
-    variance: NDArray[np.float64]
+    gap: Floats
+    variance: Floats
     by: NDArray[np.intp]
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class PolicyState:
-    """What a policy knows when it chooses the next actions or whether to stop.
+    """What a policy knows at a look. All of its rules are shown the same.
 
     Attributes
     ----------
     bandit, epsilon
         The question.
     intervals
-        The merged intervals of the arms.
+        The intervals of the arms: those of all estimators that claim any, intersected.
+    certificate
+        What these are worth, ``"exact"`` or ``"heuristic"``.
+    index
+        Array over the arms: the upper ends of the intervals as a published baseline ranks by them, which may leave
+        [0, 1]; for all others ``intervals.upper``.
     plays, rewards
         Arrays over the arms: direct plays and the sum of their rewards.
+    listed_plays, listed_rewards
+        The same by *listed* arm (``bandit.listed``): arms that the graph merged are kept apart.
     rank
         Array over the arms: a random order, drawn once.
-    leader, challenger
-        Indices of the arm with the highest estimate, a_h, and of the one with the highest upper bound among the others,
-        a_l; -1 where there is no other.
     conflicts
-        Boolean array over the arms: where a model's interval and the direct one had nothing in common.
-    certificate
-        What the intervals are worth, ``"exact"`` or ``"heuristic"``.
+        Boolean array over the arms: where direct plays and all others contradicted each other.
+    rejected
+        Boolean array over the arms: for which the graph is not to be believed any more; None for none.
     models
-        The estimators besides the direct means.
-    estimates, index
-        Arrays over the arms: the estimate by which the leader was chosen, and the upper bound by which the challenger
-        was.
+        The estimators besides the direct means, each of which assumes more than those before it.
     n_plays, n_observed
         All plays told, and those of ``do()``.
-    shown
-        The intervals that people are shown, where they are not those that certify.
+    leader
+        The arm that the recommendation rule names, by its index; -1 as long as it has not been asked.
+    estimates
+        Array over the arms: what it ranks them by; empty as long as it has not been asked.
     """
 
     bandit: CausalBandit
     epsilon: float
     intervals: Intervals
-    plays: NDArray[np.float64]
-    rewards: NDArray[np.float64]
-    rank: NDArray[np.int64]
-    leader: int
-    challenger: int
-    conflicts: NDArray[np.bool_]
     certificate: str
-    models: Sequence[Estimator]
-    estimates: NDArray[np.float64]
-    index: NDArray[np.float64]
+    index: Floats
+    plays: Floats
+    rewards: Floats
+    listed_plays: Floats
+    listed_rewards: Floats
+    rank: NDArray[np.int64]
+    conflicts: Bools
+    rejected: Rejected
+    models: tuple[Estimator, ...]
     n_plays: int
     n_observed: int
-    shown: Intervals | None = None
-    rejected: Rejected = None
+    leader: int = -1
+    estimates: Floats = dataclasses.field(default_factory=lambda: np.empty(0))
+
+    def recommending(self, rule: RecommendationRule) -> PolicyState:
+        """Return the same state with the leader that a rule names."""
+        ranked = dataclasses.replace(self, estimates=rule.estimates(self))
+        return dataclasses.replace(ranked, leader=rule.leader(ranked))
+
+    @cached_property
+    def means(self) -> Floats:
+        """The mean reward of each arm's own plays, 1/2 before the first."""
+        mean = np.full(len(self.plays), 0.5)
+        np.divide(self.rewards, self.plays, out=mean, where=self.plays > 0)
+        return mean
+
+    def challenger(self, index: Floats | None = None) -> int:
+        """Return the arm of the highest upper end, or of another index, among all but the leader."""
+        return best_arm(self.intervals.upper if index is None else index, self.plays, self.rank, skip=self.leader)
+
+    def estimator(self, kind: type[SomeEstimator]) -> SomeEstimator:
+        """Return the estimator of a kind.
+
+        Raises
+        ------
+        TypeError
+            If the policy has none.
+        """
+        for model in self.models:
+            if isinstance(model, kind):
+                return model
+        raise TypeError(f"the rule needs a {kind.__name__} among the estimators of the policy")
+
+    @property
+    def pairwise(self) -> list[PairwiseEstimator]:
+        """The estimators that compare arms in pairs."""
+        return [model for model in self.models if isinstance(model, PairwiseEstimator)]
+
+    @cached_property
+    def pooled(self) -> Estimated:
+        """What the most specific estimator that knows of it says of each arm."""
+        return most_specific_estimate(self.pairwise, lambda model: model.estimates(self.rejected))[0]
 
     @cached_property
     def differences(self) -> Differences:
-        """How far each arm is below the leader, by the last estimator that knows of both: to choose what to play."""
-        said, by = self._opinions
+        """How far each arm is below the leader, by the most specific estimator: to choose what to play."""
+        said, by = self._differences
         return Differences(said.value, said.variance, by)
 
     @cached_property
     def cautious(self) -> Differences:
-        """The same with the square of what estimates may be off by in the variance: to decide when to stop.
+        """The same with the square of the bias bound in the variance: to decide when to stop.
 
         Where that square is more than the variance, as of a large table of which little was seen, the estimator that
-        has the smallest sum of the two says how far: of what an estimate may be off by little is left to chance.
+        has the smallest sum of the two says how far: of a bias bound little is left to chance.
         """
-        said, by = self._opinions
+        said, by = self._differences
         gap, variance = said.value, said.variance + said.bias_bound**2
         doubtful = said.bias_bound**2 > said.variance
         for k, model in enumerate(self.pairwise[:-1] if doubtful.any() else ()):
@@ -116,15 +174,10 @@ class PolicyState:
         return Differences(gap, variance, by)
 
     @cached_property
-    def _opinions(self) -> tuple[Estimated, NDArray[np.intp]]:
+    def _differences(self) -> tuple[Estimated, NDArray[np.intp]]:
         return most_specific_estimate(
             self.pairwise, lambda model: model.differences(self.leader, self.rejected, self.epsilon)
         )
-
-    @property
-    def pairwise(self) -> list[PairwiseEstimator]:
-        """The estimators that compare arms in pairs."""
-        return [model for model in self.models if isinstance(model, PairwiseEstimator)]
 
 
 def most_specific_estimate(
@@ -132,8 +185,8 @@ def most_specific_estimate(
 ) -> tuple[Estimated, NDArray[np.intp]]:
     """Return for each arm what the last estimator says that knows of it, with a finite variance, and which that is.
 
-    The later ones assume more and are the surer where it holds. To take the smaller of two variances instead would
-    favour the one that is too small by chance. The earlier ones are not asked where nobody needs them.
+    The later ones assume more and vary less where it holds. To take the smaller of two variances instead would favour
+    the one that is too small by chance. The earlier ones are not asked where nobody needs them.
     """
     said = ask(models[-1])
     by = np.full(len(said.value), len(models) - 1)
@@ -147,11 +200,30 @@ def most_specific_estimate(
 
 
 class Verdict(NamedTuple):
-    """Whether to stop, why, and what that is worth."""
+    """Whether to stop, why, what that is worth, for which arm, and what it rests on.
+
+    Attributes
+    ----------
+    stop
+        Whether to stop now.
+    reason
+        Why, in words.
+    certificate
+        ``"direct"``, ``"exact"``, ``"numerical"``, ``"asymptotic"``, ``"heuristic"``, or None.
+    arm
+        The index of the arm that is within epsilon of the best.
+    assumptions
+        What that rests on beyond honest reporting, in words; none where direct plays alone decided.
+    """
 
     stop: bool
     reason: str = ""
     certificate: str | None = None
+    arm: int = -1
+    assumptions: tuple[str, ...] = ()
+
+
+NOT_YET = Verdict(False)
 
 
 class SamplingRule(ABC):
@@ -160,50 +232,95 @@ class SamplingRule(ABC):
     Attributes
     ----------
     planned
-        Whether plays are planned ahead to a budget: such a rule knows no epsilon and no delta.
-    optimistic
-        Whether the challenger of a rule with estimates of its own is the arm of the highest upper bound, not of the
-        second estimate.
+        Whether plays are planned ahead to a budget: such a plan is kept whatever else is told, and the rule knows no
+        epsilon and no delta.
     """
 
     planned: ClassVar[bool] = False
-    optimistic: ClassVar[bool] = False
 
     @abstractmethod
-    def choose(self, state: PolicyState) -> list[Action]:
-        """Return the actions of the next iteration."""
+    def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
+        """Return the actions of the next iteration, none if nothing is left to play.
 
-    def batch(self, iteration: list[Action], n: int) -> list[Action]:
-        """Return n actions for experiments that are run at once, by default the iteration over and over."""
-        return list(itertools.islice(itertools.cycle(iteration), n))
+        Parameters
+        ----------
+        state
+            What is known.
+        pending
+            Plays that were asked for and not yet told.
+        """
 
-    def take(self, told: Samples) -> int:
-        """Return how many of the rows told come before the rule chooses anew, by default all."""
-        return len(told)
 
-    def estimates(
-        self, direct: EmpiricalMeans, models: Sequence[Estimator], rejected: Rejected = None
-    ) -> NDArray[np.float64] | None:
-        """Return what the recommended arm is largest in; None leaves it to the direct estimator."""
+class RecommendationRule:
+    """Says which arm would be returned now, by default that of the highest midpoint. No guarantee rests on it."""
+
+    def estimates(self, state: PolicyState) -> Floats:
+        """Return an array over the arms, in the unit of the reward: what they are ranked by and people are shown."""
+        return state.intervals.midpoint
+
+    def eligible(self, state: PolicyState) -> Bools | None:
+        """Return a boolean array over the arms: which may still be recommended; None for all."""
         return None
 
-    def eligible(self) -> NDArray[np.bool_] | None:
-        """Return a boolean array over the arms: which of them may still be recommended; None for all."""
-        return None
+    def leader(self, state: PolicyState) -> int:
+        """Return the arm of the largest of ``state.estimates``; ties go to fewest plays, then to the random order."""
+        return best_arm(state.estimates, state.plays, state.rank, allowed=self.eligible(state))
 
 
-class StoppingRule(Protocol):
-    """Decides when to stop. It alone carries the guarantee."""
+class StoppingRule(ABC):
+    """Decides when to stop. It alone carries the guarantee, and computes what it claims from all arms itself.
 
+    Attributes
+    ----------
+    after_conflict
+        What a conflict of direct plays with the graph changes, in words.
+    """
+
+    after_conflict: str = "from now on direct plays alone count there"
+
+    @abstractmethod
     def check(self, state: PolicyState) -> Verdict:
         """Return whether to stop now."""
 
-
-class GuardedStop(StoppingRule, Protocol):
-    """A stopping rule that can say which arms it is still open for, and what it would take to tell a small gap."""
-
-    def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
-        """Return which arms are not told from the leader."""
+    def unresolved(self, state: PolicyState) -> Bools:
+        """Return which arms are not ruled out yet, by default all but the leader."""
+        return np.asarray(np.arange(len(state.plays)) != state.leader)
 
     def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
-        """Return about how many plays it takes to tell a gap."""
+        """Return about how many plays it takes to resolve a gap; infinite if it cannot be said."""
+        return math.inf
+
+    def shown(self, state: PolicyState) -> Intervals:
+        """Return the intervals that people are shown beside the verdict, by default those of the estimators."""
+        return state.intervals
+
+
+def n_arms_of(bandit: CausalBandit) -> int:
+    """Return the number of arms of what must be a bandit."""
+    if not isinstance(bandit, CausalBandit):
+        raise TypeError(f"bandit must be a CausalBandit, but got {type(bandit).__name__}")
+    return len(bandit.arms)
+
+
+def best_arm(
+    values: Floats, plays: Floats, rank: NDArray[np.int64], *, skip: int = -1, allowed: Bools | None = None
+) -> int:
+    """Return the arm of the largest value but one to skip; ties go to fewest plays, then to the random order.
+
+    Arms that are not allowed come after all others.
+    """
+    return int(_best(values, plays, rank, skip, np.ones(len(values), dtype=np.bool_) if allowed is None else allowed))
+
+
+@njit(cache=True)
+def _best(values, plays, rank, skip, allowed):  # type: ignore[no-untyped-def]
+    best = -1
+    for i in range(len(values)):
+        if i == skip:
+            continue
+        better = 1.0 if best < 0 else values[i] - values[best]
+        if best >= 0 and allowed[i] != allowed[best]:
+            better = 1.0 if allowed[i] else -1.0
+        if better > 0 or (better == 0 and (plays[i], rank[i]) < (plays[best], rank[best])):
+            best = i
+    return best

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar
@@ -12,13 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import Estimator, Rejected
+from pgcpe.estimators.base import Estimator
 from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.plays.actions import Action
-from pgcpe.plays.samples import Samples
-from pgcpe.policies.rules.base import PolicyState, SamplingRule, Verdict
+from pgcpe.policies.rules.base import NOT_YET, PolicyState, RecommendationRule, SamplingRule, StoppingRule, Verdict
+from pgcpe.policies.rules.recommendation import HighestMean
 
-__all__ = ["BudgetSpent", "Phases", "checked_budget", "n_arms_of", "needs_observation", "planned", "worst_first"]
+__all__ = [
+    "BudgetSpent",
+    "HighestRemaining",
+    "Phases",
+    "checked_budget",
+    "needs_observation",
+    "planned",
+    "worst_first",
+]
 
 
 class Phases(SamplingRule):
@@ -31,58 +38,46 @@ class Phases(SamplingRule):
     ----------
     finished
         Whether no phase is left.
+    remaining
+        Boolean array over the arms: which are not rejected yet; None where none ever is.
     """
 
     planned: ClassVar[bool] = True
+    remaining: NDArray[np.bool_] | None = None
 
     def __init__(self) -> None:
-        self._plan: list[Action] = []
         self.finished = False
 
     @abstractmethod
     def next_phase(self, state: PolicyState) -> list[Action] | None:
         """Return the plays of the next phase, None if there is none."""
 
-    def batch(self, iteration: list[Action], n: int) -> list[Action]:
-        """Return the first n of what is left of the phase."""
-        return iteration[:n]
-
-    def estimates(
-        self, direct: EmpiricalMeans, models: Sequence[Estimator], rejected: Rejected = None
-    ) -> NDArray[np.float64] | None:
-        """Return what the recommended arm is largest in, by default the mean of its own plays."""
-        return direct.means_
-
-    def choose(self, state: PolicyState) -> list[Action]:
-        """Return what is left of the phase, or the next one."""
-        while not self._plan and not self.finished:
+    def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
+        """Return the plays of the next phase that has any; none after the last."""
+        while not self.finished:
             plan = self.next_phase(state)
             self.finished = plan is None
-            self._plan = list(plan or [])
-        return list(self._plan)
-
-    def take(self, told: Samples) -> int:
-        """Cross off what was told and return after how many rows the phase was over, or their number."""
-        open_plays = Counter(self._plan)
-        left = len(self._plan)
-        for row, which in enumerate(told.which.tolist()):
-            action = told.actions[which]
-            if open_plays[action] > 0:
-                open_plays[action] -= 1
-                left -= 1
-                if left == 0:
-                    self._plan = []
-                    return row + 1
-        kept = []
-        for action in reversed(self._plan):
-            if open_plays[action] > 0:
-                open_plays[action] -= 1
-                kept.append(action)
-        self._plan = kept[::-1]
-        return len(told)
+            if plan:
+                return plan
+        return []
 
 
-class BudgetSpent:
+class HighestRemaining(RecommendationRule):
+    """The best by another rule among the arms that the phases have not rejected."""
+
+    def __init__(self, phases: Phases, by: RecommendationRule) -> None:
+        self._phases, self._by = phases, by
+
+    def estimates(self, state: PolicyState) -> NDArray[np.float64]:
+        """Return what the other rule ranks by."""
+        return self._by.estimates(state)
+
+    def eligible(self, state: PolicyState) -> NDArray[np.bool_] | None:
+        """Return which arms remain."""
+        return self._phases.remaining
+
+
+class BudgetSpent(StoppingRule):
     """Stop when all phases are over. A budget gives no certificate."""
 
     def __init__(self, phases: Phases, budget: int) -> None:
@@ -90,18 +85,9 @@ class BudgetSpent:
 
     def check(self, state: PolicyState) -> Verdict:
         """Return whether the plan is done."""
-        if state.challenger < 0:
-            return Verdict(True, "all candidates have provably the same effect", "exact")
         if not self._phases.finished:
-            return Verdict(False)
-        return Verdict(True, f"the budget of {self._budget} plays is planned out")
-
-
-def n_arms_of(bandit: CausalBandit) -> int:
-    """Return the number of arms of what must be a bandit."""
-    if not isinstance(bandit, CausalBandit):
-        raise TypeError(f"bandit must be a CausalBandit, but got {type(bandit).__name__}")
-    return len(bandit.arms)
+            return NOT_YET
+        return Verdict(True, f"the budget of {self._budget} plays is planned out", None, state.leader)
 
 
 def checked_budget(budget: int, least: int, n_arms: int) -> int:
@@ -118,12 +104,15 @@ def worst_first(values: NDArray[np.float64], state: PolicyState) -> NDArray[np.i
     return np.lexsort((-state.rank, -state.plays, values))
 
 
-def planned(phases: Phases, budget: int, *models: Estimator) -> dict[str, Any]:
+def planned(
+    phases: Phases, budget: int, *models: Estimator, recommendation: RecommendationRule | None = None
+) -> dict[str, Any]:
     """Return the parts of a policy that plays phases until its budget is spent."""
     return {
         "direct": EmpiricalMeans(),
         "models": models,
         "sampling": phases,
+        "recommendation": HighestRemaining(phases, HighestMean() if recommendation is None else recommendation),
         "stopping": BudgetSpent(phases, budget),
         "epsilon": 0.0,
     }

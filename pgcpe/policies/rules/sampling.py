@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pgcpe.confidence.pairwise import pairs
-from pgcpe.estimators.base import Estimator, Rejected
-from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.plays.actions import Action
 from pgcpe.policies.rules.base import PolicyState, SamplingRule
 
@@ -24,12 +21,10 @@ GOLDEN = (5**0.5 - 1) / 2
 class TwoCandidates(SamplingRule):
     """LUCB's rule: the challenger a_l and the leader a_h (Kalyanakrishnan et al. 2012)."""
 
-    def choose(self, state: PolicyState) -> list[Action]:
-        """Return a_l and a_h; the leader alone where it has no challenger."""
+    def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
+        """Return a_l and a_h."""
         arms = state.bandit.arms
-        if state.challenger < 0:
-            return [arms[state.leader]]
-        return [arms[state.challenger], arms[state.leader]]
+        return [arms[state.challenger(state.index)], arms[state.leader]]
 
 
 class EachOnce(SamplingRule):
@@ -38,52 +33,38 @@ class EachOnce(SamplingRule):
     def __init__(self, then: SamplingRule) -> None:
         self._then = then
 
-    def choose(self, state: PolicyState) -> list[Action]:
+    def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
         """Return all arms that were not played yet, else what the other rule chooses."""
         unplayed = np.flatnonzero(state.plays == 0)
         if len(unplayed) == 0:
-            return self._then.choose(state)
+            return self._then.choose(state, pending)
         return [state.bandit.arms[i] for i in unplayed[np.argsort(state.rank[unplayed])]]
-
-    def estimates(
-        self, direct: EmpiricalMeans, models: Sequence[Estimator], rejected: Rejected = None
-    ) -> NDArray[np.float64] | None:
-        """Return what the other rule ranks by."""
-        return self._then.estimates(direct, models, rejected)
 
 
 class HighestIndex(SamplingRule):
     """The arm of the highest upper bound, one play an iteration: the rule of UCB."""
 
-    def choose(self, state: PolicyState) -> list[Action]:
+    def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
         """Return the leader or the challenger, whichever has the higher bound."""
-        h, other = state.leader, state.challenger
-        return [state.bandit.arms[other if other >= 0 and state.index[other] > state.index[h] else h]]
+        h, other = state.leader, state.challenger(state.index)
+        return [state.bandit.arms[other if state.index[other] > state.index[h] else h]]
 
 
 class TopTwo(SamplingRule):
-    """The arm of the highest mean or the one that the data tell least from it, one play an iteration.
+    """The arm of the highest mean or the one that the data rule out least, one play an iteration.
 
     The challenger is the arm of the lowest transport cost; the leader gets the share of the pair's plays that its own
     contribute to that cost (top-two sampling with information-directed selection, You et al. 2023). In place of a coin
     the share is kept along a sequence that fills [0, 1] evenly, so that the plays are a function of what was told.
     """
 
-    def choose(self, state: PolicyState) -> list[Action]:
+    def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
         """Return the leader or its challenger."""
         arms, h = state.bandit.arms, state.leader
-        if state.challenger < 0:
-            return [arms[h]]
         costs, shares = pairs(state.plays, state.rewards, h, state.epsilon)
         challenger = np.lexsort((state.rank, state.plays, costs))[0]
         point = (state.rank[0] / len(arms) + GOLDEN * state.plays.sum()) % 1.0
         return [arms[h if point < shares[challenger] else challenger]]
-
-    def estimates(
-        self, direct: EmpiricalMeans, models: Sequence[Estimator], rejected: Rejected = None
-    ) -> NDArray[np.float64]:
-        """Return the means of the arms' own plays."""
-        return direct.means_
 
 
 class ObserveAndTwoCandidates(SamplingRule):
@@ -92,7 +73,8 @@ class ObserveAndTwoCandidates(SamplingRule):
     Where ``do()`` may not be played, the two candidates alone.
     """
 
-    def choose(self, state: PolicyState) -> list[Action]:
+    def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
         """Return ``do()``, a_l and a_h."""
-        candidates = TwoCandidates().choose(state)
+        arms = state.bandit.arms
+        candidates = [arms[state.challenger()], arms[state.leader]]
         return [NULL, *candidates] if state.bandit.may_observe else candidates

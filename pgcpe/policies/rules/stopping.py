@@ -1,30 +1,33 @@
-"""Stopping rules: when to stop, and what that is worth."""
+"""Stopping rules: when to stop, and what that is worth.
+
+Each is handed the error probability of a single event, which the policy took from its `ErrorBudget`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgcpe.confidence.intervals import probability
+from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.pairwise import statistics
 from pgcpe.confidence.sequences import asymptotic_threshold
+from pgcpe.estimators.base import IntervalEstimator, PairwiseEstimator
 from pgcpe.estimators.pooled_bglm import PooledBGLM
-from pgcpe.policies.rules.base import GuardedStop, PolicyState, StoppingRule, Verdict
+from pgcpe.plays.actions import Action
+from pgcpe.policies.rules.base import NOT_YET, PolicyState, StoppingRule, Verdict, most_specific_estimate
 
 __all__ = [
+    "DirectPairs",
     "LikelihoodRatioSet",
-    "MonitoredRules",
     "MostPlayed",
     "PairwiseAsymptotic",
     "PairwiseGLR",
     "SeparatedIntervals",
     "SeparatedOrRuledOut",
 ]
-
-NOT_YET = Verdict(False)
 
 MIN_PLAYS = 100
 """No asymptotic stop comes before so many plays."""
@@ -36,20 +39,24 @@ RECHECK_GROWTH = 1.01
 """A search that failed is made again when the plays have grown by this factor."""
 
 
-class SeparatedIntervals:
-    """Stop when no other arm can be better than the leader by more than epsilon: U_l <= L_h + epsilon.
+class SeparatedIntervals(StoppingRule):
+    """Stop when no other arm can be better than the leader by more than epsilon: U_l <= L_h + epsilon for every l.
 
     On the event that all intervals hold at all times the arm returned is within epsilon of the best, whenever and by
     whatever rule the plays were chosen. Where an arm's intervals contradict each other that event, or the graph, is
     refuted; the stop then carries no certificate.
     """
 
+    def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
+        """Return which arms are not separated from the leader."""
+        overlapping = state.intervals.upper > state.intervals.lower[state.leader] + state.epsilon
+        overlapping[state.leader] = False
+        return np.asarray(overlapping)
+
     def check(self, state: PolicyState) -> Verdict:
         """Return whether the leader's interval is separated from those of all others."""
         h, intervals = state.leader, state.intervals
-        if state.challenger < 0:
-            return Verdict(True, "all candidates have provably the same effect", "exact")
-        highest = intervals.upper[state.challenger]
+        highest = np.delete(intervals.upper, h).max()
         if highest > intervals.lower[h] + state.epsilon:
             return NOT_YET
         reason = (
@@ -58,14 +65,14 @@ class SeparatedIntervals:
         if highest > intervals.lower[h]:
             reason += f", which is within epsilon = {state.epsilon:g}"
         if state.conflicts.any():
-            return Verdict(True, f"{reason}; but {in_doubt(state)}", None)
-        return Verdict(True, reason, state.certificate)
+            return Verdict(True, f"{reason}; but {in_doubt(state)}", None, h)
+        return Verdict(True, reason, state.certificate, h, assumed_by(state, IntervalEstimator))
 
 
-class MostPlayed:
+class MostPlayed(StoppingRule):
     """Stop when one arm has been played more than `factor` times as often as all others together: lil'UCB's rule.
 
-    The heuristic's constants are not proved: the stop is heuristic.
+    The heuristic's constants are not proved: the stop is heuristic, and it is for the arm of the most plays.
     """
 
     def __init__(self, factor: float) -> None:
@@ -73,114 +80,160 @@ class MostPlayed:
 
     def check(self, state: PolicyState) -> Verdict:
         """Return whether the plays of one arm outweigh those of the others."""
-        if state.challenger < 0:
-            return Verdict(True, "all candidates have provably the same effect", "exact")
         most = int(state.plays.argmax())
         others = state.plays.sum() - state.plays[most]
         if state.plays.min() == 0 or state.plays[most] < 1.0 + self._factor * others:
             return NOT_YET
         reason = f"{state.bandit.arms[most]} was played {state.plays[most]:.0f} times and all others {others:.0f} times"
-        return Verdict(True, reason, state.certificate)
+        return Verdict(True, reason, "heuristic", most, merging_assumed(state))
 
 
-class PairwiseGLR:
-    """Stop when the leader was told from every other arm: all pairwise statistics reach log((K - 1) / delta).
+class PairwiseGLR(StoppingRule):
+    """Stop when direct plays rule out every other arm: all pairwise statistics reach log(1/level).
 
-    The arm returned is then within epsilon of the best with probability at least 1 - delta, whatever chose the plays
-    (`pairwise_glr`). It looks at differences, and so needs less than intervals that are separated.
-    """
-
-    def __init__(self, delta: float) -> None:
-        self._delta = probability("delta", delta)
-
-    def check(self, state: PolicyState) -> Verdict:
-        """Return whether the least statistic is large enough."""
-        if state.challenger < 0:
-            return Verdict(True, "all candidates have provably the same effect", "exact")
-        h, arms = state.leader, state.bandit.arms
-        threshold = math.log((len(arms) - 1) / self._delta)
-        evidence = statistics(state.plays, state.rewards, h, state.epsilon)
-        nearest = int(evidence.argmin())
-        if not evidence[nearest] >= threshold:
-            return NOT_YET
-        reason = f"{no_better(state)}: of all others {arms[nearest]} is told from it least, by "
-        return Verdict(True, f"{reason}{evidence[nearest]:.2f} of {threshold:.2f} nats", "exact")
-
-
-class SeparatedOrRuledOut:
-    """Stop when every other arm is either separated from the leader by intervals or told from it by direct plays.
-
-    The intervals hold jointly but with the probability that the estimators were given, the pairwise statistics but with
-    `delta`; on the event that all do, the arm returned is within epsilon of the best, whichever of the two decided for
-    which challenger. The pairwise statistics know no graph, except that it merged arms.
+    The arm returned is then within epsilon of the best but with the sum of the levels over the K - 1 pairs, whatever
+    chose the plays (`pairwise_glr`). It looks at differences, and so needs less than intervals that are separated. It
+    knows no graph, except that it may have merged arms.
 
     Parameters
     ----------
-    delta
-        The error probability of the pairwise statistics.
-    fallback
-        Whether only direct plays, in pairs, decide about any arm once direct plays of some contradict the graph. The
-        stop keeps its certificate then, unless the graph had merged arms.
+    level
+        The error probability of a pair.
     """
 
-    def __init__(self, delta: float, *, fallback: bool = True) -> None:
-        self._delta, self._fallback = probability("delta", delta), fallback
+    def __init__(self, level: float) -> None:
+        self._threshold = -math.log(probability("level", level))
 
-    def overlapping(self, state: PolicyState) -> NDArray[np.bool_]:
-        """Return which arms the intervals do not separate from the leader: all of them once the graph is in doubt."""
-        overlapping = state.intervals.upper > state.intervals.lower[state.leader] + state.epsilon
-        if self._fallback and state.conflicts.any():
-            overlapping[:] = True
-        overlapping[state.leader] = False
-        return np.asarray(overlapping)
+    def evidence(self, state: PolicyState) -> NDArray[np.float64]:
+        """Return what direct plays say against each arm, in nats; infinite at the leader."""
+        return np.asarray(statistics(state.plays, state.rewards, state.leader, state.epsilon))
 
     def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
-        """Return which arms are neither separated from the leader nor told from it."""
-        evidence = statistics(state.plays, state.rewards, state.leader, state.epsilon)
-        return np.asarray(self.overlapping(state) & ~(evidence >= self.threshold(state)))
-
-    def threshold(self, state: PolicyState) -> float:
-        """Return what the pairwise statistics must reach, in nats."""
-        return math.log(max(len(state.plays) - 1, 1) / self._delta)
+        """Return which arms are not ruled out by direct plays."""
+        return np.asarray(~(self.evidence(state) >= self._threshold))
 
     def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
-        """Return about how many plays, half of each arm, tell a pair apart whose means differ by a gap."""
+        """Return about how many plays, half of each arm, resolve a pair whose means differ by a gap."""
         mean = min(max(state.estimates[state.leader], gap), 1.0 - gap)
         per_play = gap**2 / (4.0 * mean * (1.0 - mean))  # of each of the two: n times this is the transport cost
         n = 2.0 / per_play
         for _ in range(20):  # two mixtures lose log(n) / 2 and .23 each
-            n = (self.threshold(state) + math.log(n) + 0.46) / per_play
+            n = (self._threshold + math.log(n) + 0.46) / per_play
         return float(2.0 * n)
 
     def check(self, state: PolicyState) -> Verdict:
+        """Return whether the least statistic is large enough."""
+        evidence = self.evidence(state)
+        nearest = int(evidence.argmin())
+        if not evidence[nearest] >= self._threshold:
+            return NOT_YET
+        assumed, reason = merging_assumed(state), self._reason(state, state.bandit.arms[nearest], evidence[nearest])
+        return Verdict(True, reason, "exact" if assumed else "direct", state.leader, assumed)
+
+    def _reason(self, state: PolicyState, nearest: Action, evidence: float) -> str:
+        return (
+            f"{no_better(state)}: of all others direct plays rule out {nearest} least, by "
+            f"{evidence:.2f} of {self._threshold:.2f} nats"
+        )
+
+
+class DirectPairs(PairwiseGLR):
+    """`PairwiseGLR` over all *listed* arms, each by the plays of itself alone: it holds whatever the graph.
+
+    Where the graph merged arms the recommended class is represented by its first listed arm, and every other listed arm
+    has to be ruled out by plays of its own.
+    """
+
+    def check(self, state: PolicyState) -> Verdict:
+        """Return whether the least statistic of all listed arms is large enough."""
+        bandit = state.bandit
+        h = bandit.listed.index(bandit.arms[state.leader])
+        evidence = statistics(state.listed_plays, state.listed_rewards, h, state.epsilon)
+        nearest = int(evidence.argmin())
+        if not evidence[nearest] >= self._threshold:
+            return NOT_YET
+        return Verdict(True, self._reason(state, bandit.listed[nearest], evidence[nearest]), "direct", state.leader)
+
+
+class SeparatedOrRuledOut(StoppingRule):
+    """Stop when every other arm is separated from the leader by intervals or ruled out by direct plays, in pairs.
+
+    The intervals hold jointly but with the probability that the estimators were given, the pairwise statistics but with
+    that of `pairs`; on the event that all do, the arm returned is within epsilon of the best, whichever of the two
+    decided for which challenger.
+
+    Once direct plays contradict the graph for some arm, they alone decide about any arm, and the stop keeps a
+    certificate, unless the graph had merged arms.
+
+    Parameters
+    ----------
+    pairs
+        The rule for direct plays in pairs.
+    """
+
+    after_conflict = "from now on direct plays alone decide when to stop"
+
+    def __init__(self, pairs: PairwiseGLR) -> None:
+        self._intervals, self._pairs = SeparatedIntervals(), pairs
+
+    def overlapping(self, state: PolicyState) -> NDArray[np.bool_]:
+        """Return which arms the intervals do not separate from the leader: all of them once the graph is in doubt."""
+        if state.conflicts.any():
+            return np.asarray(np.arange(len(state.plays)) != state.leader)
+        return self._intervals.unresolved(state)
+
+    def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
+        """Return which arms are neither separated from the leader nor ruled out."""
+        return np.asarray(self.overlapping(state) & self._pairs.unresolved(state))
+
+    def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
+        """Return about how many plays resolve a gap, by direct plays."""
+        return self._pairs.plays_to_resolve(state, gap)
+
+    def check(self, state: PolicyState) -> Verdict:
         """Return whether no challenger is left."""
-        if state.challenger < 0:
-            return Verdict(True, "all candidates have provably the same effect", "exact")
         if self.unresolved(state).any():
             return NOT_YET
         arms, by_pairs = state.bandit.arms, int(np.count_nonzero(self.overlapping(state)))
         by_intervals = len(arms) - 1 - by_pairs
         reason = no_better(state)
         reason += f": {by_intervals} are below it by their intervals" if by_intervals else ""
-        reason += ("," if by_intervals else ":") + f" {by_pairs} are told from it by direct plays" if by_pairs else ""
-        if state.conflicts.any() and any(len(same) > 1 for same in state.bandit.merged.values()):
-            return Verdict(True, f"{reason}; but {in_doubt(state)}, by which others were merged", None)
-        return Verdict(True, reason, state.certificate)
+        reason += ("," if by_intervals else ":") + f" {by_pairs} are ruled out by direct plays" if by_pairs else ""
+        if not state.conflicts.any():
+            assumed = assumed_by(state, IntervalEstimator) if by_intervals else merging_assumed(state)
+            return Verdict(True, reason, state.certificate, state.leader, assumed)
+        if merging_assumed(state):
+            return Verdict(True, f"{reason}; but {in_doubt(state)}, by which others were merged", None, state.leader)
+        return Verdict(True, reason, "direct", state.leader)
 
 
-class PairwiseAsymptotic:
-    """Stop when the estimates tell the leader from every other arm: (gap + epsilon)^2 / (2 variance) reaches beta(t).
+class PairwiseAsymptotic(StoppingRule):
+    """Stop when the estimates rule out every other arm: (gap + epsilon)^2 / (2 variance) reaches beta(t).
 
-    The differences are those of `PolicyState.cautious`; beta is that of the asymptotic confidence sequence at
-    delta / (K - 1) (`pgcpe.confidence.sequences.asymptotic_threshold`).
+    The differences are those of `PolicyState.cautious`; beta is that of the asymptotic confidence sequence at the level
+    of a pair (`asymptotic_threshold`).
 
     Asymptotic: it holds in the limit, for sampling rules under which every part that matters of what is estimated keeps
     a positive share of the plays. A rule that looks for its weakness can make it fail. It never stops before a hundred
     plays: an effect that is the product of two, both not known yet, would look surely small.
+
+    Once direct plays contradict the graph, another rule takes its place.
+
+    Parameters
+    ----------
+    level
+        The error probability of a pair.
+    otherwise
+        The rule in its place, for direct plays.
+    shown_level
+        That of each arm's interval that people are shown.
     """
 
-    def __init__(self, delta: float) -> None:
-        self._delta = probability("delta", delta)
+    after_conflict = SeparatedOrRuledOut.after_conflict
+
+    def __init__(self, level: float, otherwise: PairwiseGLR, *, shown_level: float) -> None:
+        self._level, self._otherwise = probability("level", level), otherwise
+        self._shown_level = probability("shown_level", shown_level)
 
     def evidence(self, state: PolicyState) -> NDArray[np.float64]:
         """Return what the estimates say against each arm, in nats: 0 where they favour it, infinite at the leader."""
@@ -195,14 +248,18 @@ class PairwiseAsymptotic:
 
     def threshold(self, state: PolicyState) -> float:
         """Return beta."""
-        return asymptotic_threshold(max(state.n_plays, 1), self._delta / max(len(state.plays) - 1, 1))
+        return asymptotic_threshold(max(state.n_plays, 1), self._level)
 
     def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
-        """Return which arms are not told from the leader."""
+        """Return which arms are not ruled out."""
+        if state.conflicts.any():
+            return self._otherwise.unresolved(state)
         return ~(self.evidence(state) >= self.threshold(state))
 
     def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
-        """Return about how many plays tell a gap from the nearest arm, if its variance falls as the plays grow."""
+        """Return about how many plays resolve a gap to the nearest arm, if its variance falls as the plays grow."""
+        if state.conflicts.any():
+            return self._otherwise.plays_to_resolve(state, gap)
         told = state.cautious
         nearest = int(np.argmin(self.evidence(state)))
         plays = float(max(state.n_plays, 1))
@@ -210,24 +267,34 @@ class PairwiseAsymptotic:
         if told.variance[nearest] < ROUNDING**2:
             return math.inf
         for _ in range(20):
-            nats = asymptotic_threshold(max(plays, 1.0), self._delta / max(len(state.plays) - 1, 1))
-            plays = 2.0 * unit * nats / gap**2
+            plays = 2.0 * unit * asymptotic_threshold(max(plays, 1.0), self._level) / gap**2
         return plays
 
     def check(self, state: PolicyState) -> Verdict:
-        """Return whether the leader is told from all others."""
-        if state.challenger < 0:
-            return Verdict(True, "all candidates have provably the same effect", "exact")
+        """Return whether all others are ruled out."""
+        if state.conflicts.any():
+            return _without_merged(self._otherwise.check(state), state)
         evidence, threshold = self.evidence(state), self.threshold(state)
         if not (evidence >= threshold).all():
             return NOT_YET
-        others = np.delete(np.arange(len(evidence)), state.leader)
-        nearest = int(others[evidence[others].argmin()])
-        reason = f"{no_better(state)}: of all others {state.bandit.arms[nearest]} is told from it least, by "
-        return Verdict(True, f"{reason}{evidence[nearest]:.2f} of {threshold:.2f} nats", "asymptotic")
+        nearest = int(evidence.argmin())
+        reason = (
+            f"{no_better(state)}: of all others the estimates rule out {state.bandit.arms[nearest]} least, by "
+            f"{evidence[nearest]:.2f} of {threshold:.2f} nats"
+        )
+        return Verdict(True, reason, "asymptotic", state.leader, assumed_by(state, PairwiseEstimator))
+
+    def shown(self, state: PolicyState) -> Intervals:
+        """Return asymptotic intervals of the arms."""
+        if state.n_plays == 0:
+            return state.intervals
+        said, _ = most_specific_estimate(state.pairwise, lambda model: model.plug_in(state.rejected))
+        nats = asymptotic_threshold(state.n_plays, self._shown_level)
+        radius = np.sqrt(2.0 * nats * said.variance) + said.bias_bound
+        return Intervals(np.maximum(said.value - radius, 0.0), np.minimum(said.value + radius, 1.0))
 
 
-class LikelihoodRatioSet:
+class LikelihoodRatioSet(StoppingRule):
     """Stop when no coefficients of a BGLM that the plays allow make another arm better than the leader by epsilon.
 
     Numerical: the set of coefficients is exact at all times, for all arms at once; that a search found the largest
@@ -236,30 +303,32 @@ class LikelihoodRatioSet:
 
     Parameters
     ----------
-    delta
+    level
         The probability that the set does not hold the true coefficients.
     otherwise
         The rule in its place.
     """
 
-    def __init__(self, delta: float, otherwise: GuardedStop) -> None:
-        self._delta, self._otherwise = probability("delta", delta), otherwise
+    after_conflict = SeparatedOrRuledOut.after_conflict
+
+    def __init__(self, level: float, otherwise: StoppingRule) -> None:
+        self._level, self._otherwise = probability("level", level), otherwise
         self._searched = 0
 
     def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
-        """Return which arms the fit does not tell from the leader, to second order."""
+        """Return which arms the fit does not rule out, to second order."""
         if (model := self._model(state)) is None:
             return self._otherwise.unresolved(state)
-        evidence, asked = model.evidence(state.leader, state.epsilon, self._delta)
+        evidence, asked = model.evidence(state.leader, state.epsilon, self._level)
         open_ = ~(evidence >= asked) if math.isfinite(asked) else np.ones(len(evidence), dtype=np.bool_)
         open_[state.leader] = False
         return np.asarray(open_)
 
     def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
-        """Return about how many plays tell a gap from the nearest arm, if its variance falls as the plays grow."""
+        """Return about how many plays resolve a gap to the nearest arm, if its variance falls as the plays grow."""
         if (model := self._model(state)) is None:
             return self._otherwise.plays_to_resolve(state, gap)
-        evidence, asked = model.evidence(state.leader, state.epsilon, self._delta)
+        evidence, asked = model.evidence(state.leader, state.epsilon, self._level)
         if not math.isfinite(asked):
             return math.inf
         variance = model.differences(state.leader)[1][int(np.argmin(evidence))]
@@ -267,64 +336,27 @@ class LikelihoodRatioSet:
 
     def _model(self, state: PolicyState) -> PooledBGLM | None:
         """Return the model unless it is not to be believed any more."""
-        found = [m for m in state.models if isinstance(m, PooledBGLM)]
-        return found[0] if found and (state.rejected is None or not state.rejected.any()) else None
+        found = [model for model in state.models if isinstance(model, PooledBGLM)]
+        return found[0] if found and not state.conflicts.any() else None
 
     def check(self, state: PolicyState) -> Verdict:
         """Return whether the leader is the best all over the set."""
-        if state.challenger < 0:
-            return Verdict(True, "all candidates have provably the same effect", "exact")
         if (model := self._model(state)) is None:
             return self._otherwise.check(state)
         if self.unresolved(state).any() or state.n_plays < RECHECK_GROWTH * self._searched:
             return NOT_YET
         self._searched = state.n_plays
-        if not model.certifies(state.leader, state.epsilon, self._delta):
+        if not model.certifies(state.leader, state.epsilon, self._level):
             return NOT_YET
         reason = f"{no_better(state)} for any coefficients that the plays allow"
-        return Verdict(True, reason, "numerical")
+        return Verdict(True, reason, "numerical", state.leader, (*model.assumptions, *merging_assumed(state)))
 
 
-class MonitoredRules:
-    """Stop by one of several rules, and keep at how many plays each of them would first have stopped.
-
-    The others are looked at when the plays have grown by a hundredth.
-
-    Parameters
-    ----------
-    rules
-        The rules by the name of their guarantee.
-    decides
-        The name of the one to stop by.
-    doubtful
-        Whether a stop has no certificate when direct plays contradict the graph.
-
-    Attributes
-    ----------
-    stops
-        For each name the number of plays told when it first would have stopped with a certificate, or None.
-    """
-
-    def __init__(self, rules: Mapping[str, StoppingRule], decides: str, *, doubtful: bool = False) -> None:
-        self.rules, self._decides, self._doubtful = dict(rules), decides, doubtful
-        self.stops: dict[str, int | None] = dict.fromkeys(rules)
-        self._looked = 0.0
-
-    def check(self, state: PolicyState) -> Verdict:
-        """Return what the deciding rule says."""
-        look = state.n_plays >= RECHECK_GROWTH * self._looked
-        if look:
-            self._looked = state.n_plays
-        decisive = NOT_YET
-        for name, rule in self.rules.items():
-            if name == self._decides or (look and self.stops[name] is None):
-                verdict = rule.check(state)
-                if verdict.stop and self._doubtful and state.conflicts.any():
-                    verdict = Verdict(True, f"{verdict.reason}; but {in_doubt(state)}", None)
-                if verdict.stop and verdict.certificate is not None and self.stops[name] is None:
-                    self.stops[name] = state.n_plays
-                decisive = verdict if name == self._decides else decisive
-        return decisive
+def _without_merged(verdict: Verdict, state: PolicyState) -> Verdict:
+    """Return a verdict by direct plays, without its certificate where the graph that merged arms is in doubt."""
+    if verdict.stop and verdict.assumptions:
+        return Verdict(True, f"{verdict.reason}; but {in_doubt(state)}, by which others were merged", None, verdict.arm)
+    return verdict
 
 
 def no_better(state: PolicyState) -> str:
@@ -337,3 +369,17 @@ def in_doubt(state: PolicyState) -> str:
     """Return in words how many arms contradict the graph."""
     n = int(np.count_nonzero(state.conflicts))
     return f"{n} {'arm contradicts' if n == 1 else 'arms contradict'} the graph"
+
+
+def merging_assumed(state: PolicyState) -> tuple[str, ...]:
+    """Return the assumption that merged arms are equal, where there are any."""
+    if not state.bandit.merges_arms:
+        return ()
+    more = sum(map(len, state.bandit.merged.values())) - len(state.bandit.arms)
+    return (f"the graph's word that {more} {'arm has' if more == 1 else 'arms have'} the effect of one of the others",)
+
+
+def assumed_by(state: PolicyState, kind: Any) -> tuple[str, ...]:
+    """Return what the estimators of a kind assume, and that merged arms are equal."""
+    said = [assumption for model in state.models if isinstance(model, kind) for assumption in model.assumptions]
+    return (*dict.fromkeys(said), *merging_assumed(state))

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgcpe.estimators.base import Estimator, PairwiseEstimator, Rejected
-from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.plays.actions import Action
-from pgcpe.policies.rules.base import Differences, GuardedStop, PolicyState, SamplingRule, most_specific_estimate
+from pgcpe.policies.rules.base import Differences, PolicyState, SamplingRule, StoppingRule
 
 __all__ = ["GreatestProgress", "HighestChallenger", "ObserveLeaderAndOpen"]
 
@@ -32,22 +29,11 @@ MANY = 8
 BATCH = 0.01
 """An action, or an iteration, is played at once for this share of the plays so far."""
 
-
 LEAST_VARIANCE = 1e-20
 """Arms whose difference has no more than this are the same to the estimators."""
 
 
-class Latest(SamplingRule):
-    """Ranks by the last estimator that knows of an arm; the challenger is the arm of the highest upper bound."""
-
-    optimistic: ClassVar[bool] = True
-
-    def estimates(self, direct: EmpiricalMeans, models: Sequence[Estimator], rejected: Rejected = None) -> Floats:
-        """Return for each arm the estimate of the last estimator that knows of it."""
-        return latest_estimates(models, rejected)[0]
-
-
-class ObserveLeaderAndOpen(Latest):
+class ObserveLeaderAndOpen(SamplingRule):
     """``do()``, the leader, and the arm of the highest upper bound among those that the stop is still open for.
 
     In place of what may not be played comes the action that adds most to the difference of the two. The iteration is
@@ -62,15 +48,15 @@ class ObserveLeaderAndOpen(Latest):
         of the plays observed.
     """
 
-    def __init__(self, stopping: GuardedStop, *, observe: bool = True) -> None:
+    def __init__(self, stopping: StoppingRule, *, observe: bool = True) -> None:
         self._stopping, self._observe = stopping, observe
 
-    def choose(self, state: PolicyState) -> list[Action]:
-        """Return the iteration; the leader alone where it has no challenger."""
+    def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
+        """Return the iteration."""
         arms, h = state.bandit.arms, state.leader
         left = np.flatnonzero(self._stopping.unresolved(state))
-        challenger = h if state.challenger < 0 else self._challenger(state, left)
-        wanted = [arms[challenger], arms[h]] if challenger != h else [arms[h]]
+        challenger = self._challenger(state, left)
+        wanted = [arms[challenger], arms[h]]
         playable = state.bandit.costs
         if any(arm not in playable for arm in wanted):
             weights = np.zeros(len(arms))
@@ -84,11 +70,11 @@ class ObserveLeaderAndOpen(Latest):
 
     def _challenger(self, state: PolicyState, left: NDArray[np.intp]) -> int:
         if len(left) == 0:  # it will stop
-            return state.challenger
+            return state.challenger()
         return int(left[np.lexsort((state.rank[left], state.plays[left], -state.intervals.upper[left]))[0]])
 
 
-class Informed(Latest):
+class Informed(SamplingRule):
     """What the rules that weigh plays by what they add have in common.
 
     Twenty observations come first, then two plays of every arm that no model knows of. One play in ten observes (where
@@ -96,7 +82,7 @@ class Informed(Latest):
     plays. An action is played for one play in a hundred at once.
     """
 
-    def choose(self, state: PolicyState) -> list[Action]:
+    def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
         """Return one action, as often as it is to be played before the next choice."""
         if state.bandit.may_observe and state.n_observed < OBSERVED_FIRST:
             return [NULL] * (OBSERVED_FIRST - state.n_observed)
@@ -106,7 +92,7 @@ class Informed(Latest):
         if _observed_too_little(state):
             return [NULL if state.bandit.may_observe else _in_turn(state)] * times
         told = self.told(state)
-        worth = self.worth(state) if state.challenger >= 0 else np.zeros(len(state.plays))
+        worth = self.worth(state)
         return [_most(state, [np.where(told.by == k, worth, 0.0) for k in range(len(state.pairwise))])] * times
 
     def told(self, state: PolicyState) -> Differences:
@@ -132,7 +118,7 @@ class GreatestProgress(Informed):
         The rule that says which arms are open.
     """
 
-    def __init__(self, stopping: GuardedStop) -> None:
+    def __init__(self, stopping: StoppingRule) -> None:
         self._stopping = stopping
 
     def told(self, state: PolicyState) -> Differences:
@@ -148,7 +134,7 @@ class GreatestProgress(Informed):
         counted = self._stopping.unresolved(state) & (told.variance > LEAST_VARIANCE)
         counted[state.leader] = False
         if not counted.any():
-            counted[state.challenger] = True
+            counted[state.challenger()] = True
         worth = np.zeros(len(evidence))
         z = evidence[counted]
         worth[counted] = np.exp(z.min() - z) * z / variance[counted]
@@ -168,14 +154,6 @@ class HighestChallenger(Informed):
         index = np.where(variance > LEAST_VARIANCE, state.estimates + np.sqrt(variance), -np.inf)
         index[state.leader] = -np.inf
         return np.asarray(np.arange(len(index)) == index.argmax(), dtype=np.float64)
-
-
-def latest_estimates(models: Sequence[Estimator], rejected: Rejected) -> tuple[Floats, Floats]:
-    """Return what the last estimator says of each arm that it knows of, and the variance with what it may be off by."""
-    said, _ = most_specific_estimate(
-        [m for m in models if isinstance(m, PairwiseEstimator)], lambda model: model.estimates(rejected)
-    )
-    return said.value, said.variance + said.bias_bound**2
 
 
 def _most(state: PolicyState, weights: Sequence[Floats]) -> Action:

@@ -51,8 +51,8 @@ def test_it_stops_at_the_threshold():
             for x, n in ((successes, successes), (0, 100))
         )
         assert policy.stopped == (cost - regret >= math.log(3 / 0.05)) == (successes == 2)
-    assert policy.certificate == "exact"
-    assert "told from it least" in policy.stop_reason
+    assert policy.certificate == "direct"
+    assert "rule out" in policy.stop_reason
     assert policy.ask()
 
 

@@ -1,29 +1,41 @@
 """The stopping rules of `PooledCCPE` and what is watched beside them."""
 
+import dataclasses
 import math
 
 import numpy as np
 import pytest
+from helpers import dag
 from policies.confounded import ARMS, Fixed, Open, environment, question, state
 
-from pgcpe import BGLM, do
+from pgcpe import BGLM, CausalBandit, do
 from pgcpe.confidence.pairwise import pairwise_glr
 from pgcpe.confidence.sequences import asymptotic_threshold
 from pgcpe.estimators.pooled_bglm import PooledBGLM
-from pgcpe.policies.rules.base import Verdict
+from pgcpe.policies.rules.base import StoppingRule, Verdict
+from pgcpe.policies.rules.monitored import MonitoredRules
 from pgcpe.policies.rules.stopping import (
+    DirectPairs,
     LikelihoodRatioSet,
-    MonitoredRules,
     PairwiseAsymptotic,
+    PairwiseGLR,
+    SeparatedIntervals,
     SeparatedOrRuledOut,
 )
 
 
+def separated_or_ruled_out(delta=0.02, pairs=4):
+    return SeparatedOrRuledOut(PairwiseGLR(delta / pairs))
+
+
+def asymptotic(level):
+    return PairwiseAsymptotic(level, PairwiseGLR(level), shown_level=level)
+
+
 def test_arms_are_separated_or_told_from_the_leader():
-    bandit, rule = question(), SeparatedOrRuledOut(0.02)
+    bandit, rule = question(), separated_or_ruled_out()
     lower, upper = [0.6, 0.1, 0.1, 0.1, 0.1], [0.9, 0.55, 0.65, 0.6, 0.7]
     now = state(bandit, lower=lower, upper=upper)
-    assert rule.threshold(now) == pytest.approx(math.log(4 / 0.02))
     assert rule.unresolved(now).tolist() == [False, False, True, False, True]
     assert not rule.check(now).stop
     assert rule.unresolved(state(bandit, lower=lower, upper=upper, epsilon=0.06)).tolist() == [
@@ -42,35 +54,35 @@ def test_arms_are_separated_or_told_from_the_leader():
     verdict = rule.check(state(bandit, lower=lower, upper=upper, plays=plays, rewards=rewards))
     assert verdict == (
         True,
-        f"no arm is better than {ARMS[0]}: 2 are below it by their intervals, 2 are told from it by direct plays",
+        f"no arm is better than {ARMS[0]}: 2 are below it by their intervals, 2 are ruled out by direct plays",
         "exact",
+        0,
+        (),
     )
 
 
 def test_in_conflict_only_direct_pairs_count():
     bandit, conflicts = question(), np.array([False, False, False, True, False])
     separated = {"lower": [0.6] + [0.1] * 4, "upper": [0.9] + [0.5] * 4, "conflicts": conflicts}
-    rule, stubborn = SeparatedOrRuledOut(0.02), SeparatedOrRuledOut(0.02, fallback=False)
+    rule = separated_or_ruled_out()
     now = state(bandit, **separated)
     assert rule.unresolved(now).tolist() == [False, True, True, True, True]
     assert not rule.check(now).stop
-    assert not stubborn.unresolved(now).any()
-    verdict = MonitoredRules({"exact": stubborn}, "exact", doubtful=True).check(now)
-    assert verdict.stop
-    assert verdict.certificate is None
+    verdict = SeparatedIntervals().check(now)  # which has nothing to take its place
+    assert (verdict.stop, verdict.certificate) == (True, None)
     assert verdict.reason.endswith("; but 1 arm contradicts the graph")
     plays, rewards = [80] * 5, [70, 20, 20, 20, 62]
     now = state(bandit, plays=plays, rewards=rewards, **separated)
     assert rule.unresolved(now).tolist() == [False, False, False, False, True]
     rewards[4] = 20
     verdict = rule.check(state(bandit, plays=plays, rewards=rewards, **separated))
-    assert verdict == (True, f"no arm is better than {ARMS[0]}: 4 are told from it by direct plays", "exact")
+    assert verdict == (True, f"no arm is better than {ARMS[0]}: 4 are ruled out by direct plays", "direct", 0, ())
 
 
 def test_the_plays_that_tell_a_pair_are_those_of_the_statistic():
     """Half of them each, means a gap around the leader's apart: the statistic is then the threshold. The quadratic form
     of the divergence is exact to order gap^2, that of the mixtures' loss to a few hundredths of a nat."""
-    bandit, rule = question(), SeparatedOrRuledOut(0.02)
+    bandit, rule = question(), separated_or_ruled_out()
     for mean in (0.3, 0.5, 0.8):
         plays = rule.plays_to_resolve(state(bandit, estimates=[mean] * 5), 0.01)
         n = plays / 2
@@ -82,7 +94,7 @@ def test_the_plays_that_tell_a_pair_are_those_of_the_statistic():
 
 def test_the_asymptotic_rule_stops_just_at_its_threshold():
     bandit, delta = question(), 0.05
-    rule, beta = PairwiseAsymptotic(delta), asymptotic_threshold(500, delta / 4)
+    rule, beta = asymptotic(delta / 4), asymptotic_threshold(500, delta / 4)
     for share, stops in ((0.999, False), (1.001, True)):
         variance = [0.0, 1e-5, 0.15**2 / (2 * beta * share), 1e-5, 1e-5]
         now = state(bandit, models=[Fixed([0, 0.3, 0.1, 0.3, 0.3], variance)], epsilon=0.05, n_plays=500)
@@ -91,7 +103,7 @@ def test_the_asymptotic_rule_stops_just_at_its_threshold():
         assert rule.evidence(now)[2] == pytest.approx(beta * share)
         assert rule.unresolved(now).tolist() == [False, False, not stops, False, False]
     assert verdict.certificate == "asymptotic"
-    assert f"{ARMS[2]} is told from it least, by {1.001 * beta:.2f} of {beta:.2f} nats" in verdict.reason
+    assert f"{ARMS[2]} least, by {1.001 * beta:.2f} of {beta:.2f} nats" in verdict.reason
     for gap in (-0.05, -0.3):  # an arm that the estimates favour is open however small the variance
         now = state(bandit, models=[Fixed([0, 0.3, gap, 0.3, 0.3], [0.0, *[1e-9] * 4])], epsilon=0.05, n_plays=500)
         assert rule.unresolved(now).tolist() == [False, False, True, False, False]
@@ -99,7 +111,7 @@ def test_the_asymptotic_rule_stops_just_at_its_threshold():
 
 def test_the_plays_that_tell_a_gap_asymptotically():
     """The nearest arm's variance falls as the plays grow: at that many its evidence for the gap is the threshold."""
-    bandit, rule = question(), PairwiseAsymptotic(0.05)
+    bandit, rule = question(), asymptotic(0.05 / 4)
     now = state(bandit, models=[Fixed([0, 0.3, 0.02, 0.1, 0.3], [0, 1e-3, 2e-3, 1e-3, 1e-3])], n_plays=300)
     plays = rule.plays_to_resolve(now, 0.01)
     variance = 2e-3 * 300 / plays
@@ -120,9 +132,9 @@ def test_the_set_is_searched_only_where_the_fit_says_stop_and_again_after_a_hund
     searched, answer = [], [False]
     monkeypatch.setattr(PooledBGLM, "certifies", lambda self, *given: searched.append(given) or answer[0])
     rule = LikelihoodRatioSet(0.1, Open())
-    assert not rule.check(state(bandit, leader=1, challenger=0, models=[model], n_plays=900)).stop
+    assert not rule.check(state(bandit, leader=1, models=[model], n_plays=900)).stop
     assert searched == []  # the fit favours the other arm
-    assert rule.unresolved(state(bandit, leader=1, challenger=0, models=[model])).tolist() == [True, False]
+    assert rule.unresolved(state(bandit, leader=1, models=[model])).tolist() == [True, False]
 
     def at(plays):
         return rule.check(state(bandit, models=[model], n_plays=plays))
@@ -138,11 +150,11 @@ def test_the_set_is_searched_only_where_the_fit_says_stop_and_again_after_a_hund
 
 def test_a_model_in_doubt_leaves_the_stop_to_the_other_rule():
     bandit, model = taught_bglm()
-    other = SeparatedOrRuledOut(0.02)
+    other = separated_or_ruled_out(pairs=1)
     rule, now = LikelihoodRatioSet(0.1, other), state(bandit, models=[model])
     verdict = rule.check(now)
     assert (verdict.stop, verdict.certificate) == (True, "numerical")
-    model.graph_rejected_ = np.array([False, True])
+    now = state(bandit, models=[model], conflicts=np.array([False, True]))
     rule = LikelihoodRatioSet(0.1, other)
     assert not rule.check(now).stop
     assert rule.unresolved(now).tolist() == other.unresolved(now).tolist() == [False, True]
@@ -151,7 +163,7 @@ def test_a_model_in_doubt_leaves_the_stop_to_the_other_rule():
 
 
 def test_the_first_stop_of_each_rule_is_reported():
-    class At:
+    class At(StoppingRule):
         def __init__(self, *plays):
             self.plays = plays
 
@@ -161,5 +173,30 @@ def test_the_first_stop_of_each_rule_is_reported():
     bandit = question()
     rule = MonitoredRules({"one": At(3, 5, 6), "two": At(6), "three": At()}, "two")
     verdicts = [rule.check(state(bandit, n_plays=n)) for n in range(8)]
-    assert rule.stops == {"one": 3, "two": 6, "three": None}
+    assert rule.stopping_times == {"one": 3, "two": 6, "three": None}
     assert [n for n, verdict in enumerate(verdicts) if verdict.stop] == [6]
+
+
+def test_direct_pairs_take_every_listed_arm_by_its_own_plays():
+    """do(X=1) stands for do(W=1, X=1): by the class's sums it wins, by name the other was never played."""
+    graph = dag([("W", "X"), ("X", "Y")])
+    bandit = CausalBandit(graph, reward="Y", arms=[do(X=0), do(W=1, X=1), do(X=1)])
+    assert bandit.arms == (do(X=0), do(W=1, X=1))
+    now = state(bandit, leader=1, plays=[300, 300], rewards=[30, 270])
+    assert PairwiseGLR(0.01).check(now).certificate == "exact"
+    assert "1 arm has the effect of one of the others" in PairwiseGLR(0.01).check(now).assumptions[0]
+    by_name = {"listed_plays": np.array([300.0, 300.0, 0.0]), "listed_rewards": np.array([30.0, 270.0, 0.0])}
+    assert not DirectPairs(0.01).check(dataclasses.replace(now, **by_name)).stop
+    by_name = {"listed_plays": np.array([300.0, 200.0, 100.0]), "listed_rewards": np.array([30.0, 180.0, 20.0])}
+    assert DirectPairs(0.01).check(dataclasses.replace(now, **by_name))[:3:2] == (True, "direct")
+
+
+def test_no_rule_believes_who_is_named_as_challenger():
+    """A rule looks at all arms itself: the highest upper end is found wherever it stands."""
+    bandit = question()
+    for highest in range(1, 5):
+        upper = [0.9, 0.3, 0.3, 0.3, 0.3]
+        upper[highest] = 0.7
+        now = state(bandit, lower=[0.6, 0.1, 0.1, 0.1, 0.1], upper=upper, index=np.array([1.0, *[0.0] * 4]))
+        assert not SeparatedIntervals().check(now).stop
+        assert np.flatnonzero(SeparatedIntervals().unresolved(now)).tolist() == [highest]

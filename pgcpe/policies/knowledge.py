@@ -1,0 +1,170 @@
+"""What a policy has learned: estimators, their intervals at the levels of an error budget, what contradicts what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from pgcpe._numba import njit
+from pgcpe.bandit import CausalBandit
+from pgcpe.confidence.intervals import Intervals
+from pgcpe.estimators.base import GRAPH, Estimator, IntervalEstimator, Rejected
+from pgcpe.estimators.empirical_means import EmpiricalMeans
+from pgcpe.plays.samples import Samples, SamplesBuffer
+from pgcpe.policies.error_budget import ErrorBudget
+from pgcpe.policies.rules.base import PolicyState, Seed
+
+__all__ = ["Contradictions", "Knowledge"]
+
+
+class Contradictions:
+    """What one look has found.
+
+    Attributes
+    ----------
+    arms
+        Indices of the arms whose own plays contradict the graph, found now.
+    models
+        The estimators of which an assumption was refuted now, each with what takes its place.
+    """
+
+    def __init__(self, arms: NDArray[np.intp], models: Sequence[tuple[Estimator, str]]) -> None:
+        self.arms, self.models = arms, models
+
+    def refute(self, assumptions: Sequence[str]) -> bool:
+        """Return whether they refute one of these: a conflict with the graph refutes all that are not about links."""
+        gone = {said for model, _ in self.models for said in model.assumptions} - {GRAPH}
+        return bool(gone.intersection(assumptions)) or (len(self.arms) > 0 and len(assumptions) > 0)
+
+
+class Knowledge:
+    """Direct means and other estimators of the same plays.
+
+    Parameters
+    ----------
+    bandit
+        The question, with all variables recorded that the estimators need.
+    direct, models
+        The estimators, which are cloned.
+    error_budget, shown
+        Where the estimators that claim intervals spend: the first that has a share for them.
+    seed
+        Of the random order of the arms.
+    """
+
+    def __init__(
+        self,
+        bandit: CausalBandit,
+        direct: EmpiricalMeans,
+        models: Sequence[Estimator],
+        error_budget: ErrorBudget,
+        shown: ErrorBudget | None,
+        seed: Seed,
+    ) -> None:
+        n_arms = len(bandit.arms)
+        self.bandit, self.delta = bandit, error_budget.delta
+        self.direct = clone(direct).start(bandit)
+        self.models = [clone(model).start(bandit) for model in models]
+        self._direct_level = _level(self.direct, error_budget, shown)
+        self._levels = [
+            _level(m, error_budget, shown) if isinstance(m, IntervalEstimator) else None for m in self.models
+        ]
+        linked = "link test" in error_budget.shares
+        self._link_level = error_budget.spend("link test", by="Knowledge") if linked else 0.0
+        claims = [e for e in (self.direct, *self.models) if isinstance(e, IntervalEstimator)]
+        worth = "exact" if len(claims) > 1 or bandit.merges_arms else "direct"
+        self._certificate = worth if all(claim.certificate == "exact" for claim in claims) else "heuristic"
+        self._rank = np.random.default_rng(seed).permutation(n_arms)
+        self.conflicts, self._refuted = np.zeros(n_arms, dtype=np.bool_), [False] * len(self.models)
+        self.told, self._n_observed = SamplesBuffer(bandit.coding), 0
+
+    def learn(self, told: Samples) -> None:
+        """Hand plays to all estimators."""
+        self.told.append(told)
+        self._n_observed += int(np.array([not action for action in told.actions], dtype=np.bool_)[told.which].sum())
+        for estimator in (self.direct, *self.models):
+            estimator.update(told)
+
+    def look(self) -> Contradictions:
+        """Return what is found to contradict the graph or a model, and act on it from now on."""
+        conflicts, refuted = self.conflicts, list(self._refuted)
+        _, self.conflicts = self._intersection()
+        for i, model in enumerate(self.models):
+            self.conflicts |= model.contradictions(self.delta)
+            if self._link_level and not refuted[i]:
+                self._refuted[i] = model.refuted(self._link_level)
+        names = ["direct plays", *(type(model).__name__ for model in self.models)]
+        gone = [(self.models[i], names[i]) for i in np.flatnonzero(np.not_equal(self._refuted, refuted))]
+        return Contradictions(np.flatnonzero(self.conflicts & ~conflicts), gone)
+
+    def _intersection(self) -> tuple[Intervals, NDArray[np.bool_]]:
+        """Return the intersection of all intervals (Algorithm 3, line 19), and the arms where it is empty or was.
+
+        These keep their direct interval; the printed algorithms do not say what to do with them.
+        """
+        merged, conflicts = self.direct.intervals(self._direct_level), self.conflicts.copy()
+        for model, level in zip(self.models, self._levels, strict=True):
+            if level is not None and isinstance(model, IntervalEstimator):
+                other = model.intervals(level)
+                _intersect(merged.lower, merged.upper, other.lower, other.upper, conflicts)
+        return merged, conflicts
+
+    def state(self, epsilon: float) -> PolicyState:
+        """Return what the rules are shown, as far as none of them has been asked."""
+        direct, (intervals, _) = self.direct, self._intersection()
+        return PolicyState(
+            bandit=self.bandit,
+            epsilon=epsilon,
+            intervals=intervals,
+            certificate=self._certificate,
+            index=direct.upper_index(self._direct_level) if direct.has_index else intervals.upper,
+            plays=direct.plays_.copy(),
+            rewards=direct.rewards_.copy(),
+            listed_plays=direct.listed_plays_.copy(),
+            listed_rewards=direct.listed_rewards_.copy(),
+            rank=self._rank,
+            conflicts=self.conflicts.copy(),
+            rejected=self._rejected,
+            models=tuple(model for model, gone in zip(self.models, self._refuted, strict=True) if not gone),
+            n_plays=len(self.told),
+            n_observed=self._n_observed,
+        )
+
+    @property
+    def _rejected(self) -> Rejected:
+        """The arms for which the graph is not to be believed: one in conflict, or all as soon as there are two."""
+        n = np.count_nonzero(self.conflicts)
+        return None if n == 0 else self.conflicts.copy() if n == 1 else np.ones_like(self.conflicts)
+
+    def in_words(self, arms: NDArray[np.intp]) -> str:
+        """Return arms in conflict with what their own plays say, and what all others do."""
+        pooled = [said for model in self.models if (said := model.without_own_plays()) is not None]
+        plays, means = self.direct.plays_, self.direct.means_
+        return ", ".join(
+            f"{self.bandit.arms[i]} ({plays[i]:.0f} plays: {means[i]:.3f}"
+            + (f", all others: {pooled[0][i]:.3f})" if pooled else ")")
+            for i in arms
+        )
+
+
+def _level(claim: IntervalEstimator, *budgets: ErrorBudget | None) -> float:
+    """Spend an estimator's share of the first budget that has one, and return the level of each of its intervals."""
+    for budget in budgets:
+        if budget is not None and claim.event in budget.shares:
+            return budget.spend(claim.event, over=claim.n_events_, by=type(claim).__name__)
+    raise ValueError(f"no error budget has a share for {claim.event!r}")
+
+
+@njit(cache=True)
+def _intersect(lower, upper, other_lower, other_upper, conflicts):  # type: ignore[no-untyped-def]
+    """Intersect the direct intervals with a model's, in place; an arm in conflict keeps the direct one from then on."""
+    for i in range(len(lower)):
+        if not conflicts[i]:
+            low, high = max(lower[i], other_lower[i]), min(upper[i], other_upper[i])
+            if low <= high:
+                lower[i], upper[i] = low, high
+            else:
+                conflicts[i] = True

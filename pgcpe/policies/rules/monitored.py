@@ -1,0 +1,66 @@
+"""Several stopping rules at once: one decides, the others are watched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgcpe.confidence.intervals import Intervals
+from pgcpe.policies.rules.base import NOT_YET, PolicyState, StoppingRule, Verdict
+from pgcpe.policies.rules.stopping import RECHECK_GROWTH
+
+__all__ = ["MonitoredRules"]
+
+
+class MonitoredRules(StoppingRule):
+    """Stop by one of several rules, and keep at how many plays each of them would first have stopped.
+
+    The others are looked at when the plays have grown by a hundredth.
+
+    Parameters
+    ----------
+    rules
+        The rules by the name of their guarantee.
+    decides
+        The name of the one to stop by.
+
+    Attributes
+    ----------
+    stopping_times
+        For each name the number of plays told when it first would have stopped with a certificate, or None.
+    """
+
+    def __init__(self, rules: Mapping[str, StoppingRule], decides: str) -> None:
+        self.rules, self._decides = dict(rules), decides
+        self._deciding = self.rules[decides]
+        self.after_conflict = self._deciding.after_conflict
+        self.stopping_times: dict[str, int | None] = dict.fromkeys(rules)
+        self._looked = 0.0
+
+    def check(self, state: PolicyState) -> Verdict:
+        """Return what the deciding rule says."""
+        look = state.n_plays >= RECHECK_GROWTH * self._looked
+        if look:
+            self._looked = state.n_plays
+        decisive = NOT_YET
+        for name, rule in self.rules.items():
+            if name == self._decides or (look and self.stopping_times[name] is None):
+                verdict = rule.check(state)
+                if verdict.stop and verdict.certificate is not None and self.stopping_times[name] is None:
+                    self.stopping_times[name] = state.n_plays
+                decisive = verdict if name == self._decides else decisive
+        return decisive
+
+    def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
+        """Return which arms the deciding rule does not rule out."""
+        return self._deciding.unresolved(state)
+
+    def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
+        """Return what the deciding rule says."""
+        return self._deciding.plays_to_resolve(state, gap)
+
+    def shown(self, state: PolicyState) -> Intervals:
+        """Return what the deciding rule shows."""
+        return self._deciding.shown(state)

@@ -1,0 +1,32 @@
+"""Recommendation rules: which arm would be returned now."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgcpe.policies.rules.base import PolicyState, RecommendationRule
+
+__all__ = ["HighestMean", "HighestMidpoint", "MostSpecificEstimate"]
+
+Floats = NDArray[np.float64]
+
+
+class HighestMidpoint(RecommendationRule):
+    """The paper's a_h: the highest midpoint of the intersected intervals (Algorithm 3, line 4)."""
+
+
+class HighestMean(RecommendationRule):
+    """The highest mean of own plays, 1/2 before the first: what the published baselines recommend."""
+
+    def estimates(self, state: PolicyState) -> Floats:
+        """Return the means."""
+        return state.means
+
+
+class MostSpecificEstimate(RecommendationRule):
+    """The highest estimate, each by the most specific estimator that knows of the arm, kept within its interval."""
+
+    def estimates(self, state: PolicyState) -> Floats:
+        """Return the estimates."""
+        return np.clip(state.pooled.value, state.intervals.lower, state.intervals.upper)
