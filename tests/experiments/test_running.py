@@ -67,7 +67,7 @@ def test_a_policy_that_stopped_stays_as_it_is(rows):
     last = lucb[lucb["budget"] == 3_000]
     assert last["stopped"].all()
     assert (last["plays"] < 3_000).all()
-    assert (last["certificate"] == "exact").all()
+    assert (last["certificate"] == "direct").all()
     assert not lucb[lucb["budget"] == 50]["stopped"].any()
 
 

@@ -96,7 +96,7 @@ def test_batches_grow_with_the_plays():
         assert len(set(asked)) == 1
         policy.tell(asked, world.perform(asked))
     assert all(size == max(1, n // 100) for n, size in sizes.items() if n >= 20)
-    assert max(sizes.values()) == 9
+    assert max(size for n, size in sizes.items() if n) == 9
 
 
 def rarely_zero(costs):
