@@ -117,7 +117,7 @@ def encode_column(column: pd.Series[Any], states: Sequence[State], variable: str
     """
     typed = pd.api.types.is_numeric_dtype(column)
     try:
-        positions, values = pd.factorize(column.array if typed else np.asarray(column, dtype=object))
+        positions, values = pd.factorize(column if typed else np.asarray(column, dtype=object))
     except TypeError as error:
         raise ValueError(f"column {variable} must hold states, but {error}") from None
     codes = np.full(len(values) + 1, -1, dtype=np.int32)  # the last stands for what is missing
