@@ -67,7 +67,7 @@ INSTANCES = {
     "P(Z=1)=.03": _binary(0.03, (0.3, 0.6), EASY),
     "P(X=1)=.02": _binary(0.4, (0.02, 0.02), EASY),
     "reward .01": _binary(0.4, (0.3, 0.6), ((0.01, 0.01), (0.01, 0.01))),
-    "P(X=1|Z=1)=.02": _binary(0.4, (0.5, 0.02), EASY),
+    "P(X=1 given Z=1)=.02": _binary(0.4, (0.5, 0.02), EASY),
     "8 strata, reward .1": _strata(8, 0.5, 0.1),
     "32 strata, reward .05": _strata(32, 0.2, 0.05),
     "BGLM(logit)": _logistic(),

@@ -1,0 +1,34 @@
+"""Stops and conflicts on right graphs where counts are rare or strata many: the committed rows, and some drawn anew."""
+
+import pandas as pd
+import pytest
+from helpers import ROOT, benchmark
+from scipy import stats
+
+audit = benchmark("audit")
+ROWS = pd.read_csv(ROOT / "data" / "results" / "audit.csv")
+
+
+def test_the_committed_rows():
+    """Where errors have at most probability delta, those of n runs exceed the .999 quantile of binomial(n, delta) with
+    probability below .001."""
+    assert ROWS["case"].tolist() == list(audit.CASES)
+    assert ROWS["runs"].min() >= 300
+    most = stats.binom.ppf(0.999, ROWS["runs"], ROWS["delta"])
+    assert (ROWS["wrong"] <= most).all()
+    assert (ROWS["conflicts"] <= most).all()
+
+
+@pytest.mark.parametrize("name", ["256 strata", "128 strata, conflicts"])
+def test_a_few_runs_drawn_anew(name):
+    """Half a count a cell made all of the first wrong, and found conflicts in six of ten of the second; of five runs
+    two errors have a probability below 10 delta^2 = .025, and the seeds are fixed."""
+    found = pd.DataFrame([audit.run(name, seed) for seed in range(5)])
+    assert found["wrong"].sum() <= 1
+    assert found["conflicts"].sum() <= 1
+
+
+def test_drawn_questions():
+    """Of 60 of them 8 errors have a probability below .01 at delta = .05."""
+    found = pd.DataFrame([audit.run("drawn strata", seed) for seed in range(60)])
+    assert found["wrong"].sum() <= 7
