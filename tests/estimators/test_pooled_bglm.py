@@ -12,9 +12,9 @@ from sklearn.exceptions import NotFittedError
 
 from pgcpe import BGLM, CausalBandit, SimulatedEnvironment, do, expected_rewards
 from pgcpe.confidence.sequences import kt_regret
-from pgcpe.estimators import pooled_bglm
 from pgcpe.estimators.pooled_bglm import PooledBGLM, _Region
 from pgcpe.estimators.schedule import snapshot_share
+from pgcpe.models import search
 from pgcpe.models.links import LINKS
 from pgcpe.paper.instances import binary_network
 
@@ -331,12 +331,12 @@ def test_nothing_is_certified_where_a_search_fails_or_ends_outside(monkeypatch):
     bandit = chain()
     model = PooledBGLM(BGLM()).start(bandit).update(chain_samples(bandit, 900, seed=1, p_y=(0.2, 0.8)))
     assert model.certifies(1, 0.0, 0.05)
-    search = pooled_bglm.minimize
+    solver = search.minimize
     region = _Region(model, 0, 0.05)
 
     def altered(**changes):
         def after(*args, **options):
-            found = search(*args, **options)
+            found = solver(*args, **options)
             found.update({k: change(found) for k, change in changes.items()})
             return found
 
@@ -348,27 +348,27 @@ def test_nothing_is_certified_where_a_search_fails_or_ends_outside(monkeypatch):
         {"x": lambda found: found.x * 1.5},
         {"x": lambda found: np.full_like(found.x, np.nan)},
     ):
-        monkeypatch.setattr(pooled_bglm, "minimize", altered(**changes))
+        monkeypatch.setattr(search, "minimize", altered(**changes))
         assert not model.certifies(1, 0.0, 0.05)
         assert region.largest(1, 0) == math.inf
-    monkeypatch.setattr(pooled_bglm, "minimize", altered())
+    monkeypatch.setattr(search, "minimize", altered())
     assert model.certifies(1, 0.0, 0.05)
 
 
 def test_one_failure_among_several_searches_is_enough(monkeypatch):
     bandit = chain()
     model = PooledBGLM(BGLM()).start(bandit).update(chain_samples(bandit, 900, seed=1, p_y=(0.2, 0.8)))
-    search, calls = pooled_bglm.minimize, []
+    solver, calls = search.minimize, []
 
     def last_fails(*args, **options):
         calls.append(args)
-        found = search(*args, **options)
-        found.success = len(calls) < pooled_bglm.STARTS
+        found = solver(*args, **options)
+        found.success = len(calls) < 3
         return found
 
-    monkeypatch.setattr(pooled_bglm, "minimize", last_fails)
+    monkeypatch.setattr(search, "minimize", last_fails)
     assert not model.certifies(1, 0.0, 0.05)
-    assert len(calls) == pooled_bglm.STARTS
+    assert len(calls) == 3  # down the gradient, and beside it: the region is about a plane here, or it would be more
 
 
 # ------------------------------------------------------------------------------------------------------ is it refuted
