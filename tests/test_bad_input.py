@@ -65,6 +65,11 @@ def question():
     return CausalBandit(GRAPH, reward="Y", arms=[do(X=0), do(X=1)])
 
 
+def merged():
+    chain = dag([("W", "X"), ("X", "Y")])
+    return CausalBandit(chain, reward="Y", arms=[do(X=0), do(X=1), do(W=1, X=1)])
+
+
 def cancer():
     arms = interventions(CANCER, reward="Dyspnoea")
     return CausalBandit(CANCER, reward="Dyspnoea", arms=arms, reward_values=VALUES)
@@ -146,14 +151,14 @@ TABLE = [
     ("ParallelBandit", lambda: ParallelBandit(question(), budget=True), "budget must be an integer"),
     ("PooledCCPE", lambda: PooledCCPE(question(), delta=0.0), "delta must be between 0 and 1"),
     ("PooledCCPE", lambda: PooledCCPE(GRAPH), "bandit must be a CausalBandit"),
-    ("PooledCCPE", lambda: PooledCCPE(question(), guarantee="proved"), "guarantee must be one of 'exact', 'numerical'"),
+    ("PooledCCPE", lambda: PooledCCPE(question(), guarantee="proved"), "guarantee must be one of 'exact', 'direct'"),
     ("PooledCCPE", lambda: PooledCCPE(question(), guarantee="numerical"), "that of a BGLM: assert one"),
     ("PooledCCPE", lambda: PooledCCPE(question(), model="forest"), "model must be one of 'tables', 'trees', None"),
     ("PooledCCPE", lambda: PooledCCPE(question(), sampling="thompson"), "sampling must be one of 'cycle', 'progress'"),
     (
         "PooledCCPE",
-        lambda: PooledCCPE(question(), trust_graph=False, guarantee="asymptotic"),
-        "leave guarantee='exact'",
+        lambda: PooledCCPE(merged(), guarantee="direct"),
+        "make the bandit with merge_equal=False",
     ),
     ("PooledTrees", lambda: PooledTrees(refresh=0).start(question()), "refresh must be an integer of at least 1"),
     ("PooledTrees", lambda: PooledTrees().intervals(0.1), "before start"),
