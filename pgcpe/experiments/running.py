@@ -59,7 +59,6 @@ def repeat(
     *,
     seeds: Iterable[int],
     budgets: Sequence[int] | Mapping[str, Sequence[int]],
-    cuts: Sequence[int] | Mapping[str, Sequence[int]] = (),
     experiment: str = "",
     file: str | Path | None = None,
     n_jobs: int | None = None,
@@ -86,9 +85,6 @@ def repeat(
     budgets
         Numbers of plays, the same for all policies or for each by its name. What is recommended at a budget does not
         depend on the others: it is that of a run with this budget alone.
-    cuts
-        Numbers of plays at which every run breaks off an iteration and asks anew, for all policies or each by its name;
-        by default none, and an iteration is cut by the end of a budget alone.
     experiment
         What the rows are to call this experiment.
     file
@@ -133,7 +129,6 @@ def repeat(
     """
     makers, numbers = _checked_policies(policies, experiment), _checked_seeds(seeds)
     wanted = {name: _checked_budgets(budgets, name) for name in makers}
-    broken = {name: _checked_budgets(cuts, name, "cuts") if cuts else [] for name in makers}
     path = None if file is None else checked_file(file)
     described = {name: _described(make) for name, make in makers.items()}
     kept = frame_of([]) if path is None else kept_rows(path, experiment, described, wanted, numbers)
@@ -143,7 +138,7 @@ def repeat(
     jobs = []
     for seed in numbers:
         if missing := {name: make for name, make in makers.items() if (seed, name) not in done}:
-            jobs.append(delayed(_run_seed)(missing, instance, seed, wanted, broken, experiment))
+            jobs.append(delayed(_run_seed)(missing, instance, seed, wanted, experiment))
     hidden = None if progress is None else not progress
     found: list[Any] = kept.to_dict("records")
     with tqdm(total=len(numbers), initial=len(numbers) - len(jobs), unit=" seeds", disable=hidden) as bar:
@@ -202,7 +197,6 @@ def _run_seed(
     instance: MakeInstance,
     seed: int,
     budgets: dict[str, list[int]],
-    cuts: dict[str, list[int]],
     experiment: str,
 ) -> list[dict[str, Any]]:
     bandit, environment = instance(seed)
@@ -213,7 +207,7 @@ def _run_seed(
         fixed = {"experiment": experiment, "policy": name, "parameters": _described(make)}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="the graph is in doubt")  # the rows count the conflicts
-            for budget, policy, plays in _played(make, (bandit, environment), seed, budgets[name], cuts[name]):
+            for budget, policy, plays in _played(make, (bandit, environment), seed, budgets[name]):
                 rows.append({**fixed, "seed": seed, "budget": budget, **_row(policy, plays, bandit, truth)})
     return rows
 
@@ -245,7 +239,6 @@ def _played(
     question: tuple[CausalBandit, Environment],
     seed: int,
     budgets: list[int],
-    cuts: list[int],
 ) -> Iterator[tuple[int, AsksAndLearns, int]]:
     """Yield each budget with a policy that has spent it, or stopped before, and the plays it was told."""
     bandit, environment = question
@@ -253,15 +246,15 @@ def _played(
         for budget in budgets:
             policy = _made(make, bandit, seed=_generator(seed, budget), budget=budget)
             logged = int(getattr(policy, "n_plays", 0))  # they do not count against a fixed budget
-            for _, spent, plays in _spent(policy, copy.deepcopy(environment), [logged + budget], cuts):
+            for _, spent, plays in _spent(policy, copy.deepcopy(environment), [logged + budget]):
                 yield budget, spent, plays
     else:
         policy = _made(make, bandit, seed=_generator(seed, 0))
-        yield from _spent(policy, copy.deepcopy(environment), budgets, cuts)
+        yield from _spent(policy, copy.deepcopy(environment), budgets)
 
 
 def _spent(
-    policy: AsksAndLearns, environment: Environment, budgets: Sequence[int], cuts: Sequence[int]
+    policy: AsksAndLearns, environment: Environment, budgets: Sequence[int]
 ) -> Iterator[tuple[int, AsksAndLearns, int]]:
     """Yield each budget with the policy as it is when it has spent it, stopped, or asks for nothing.
 
@@ -271,7 +264,7 @@ def _spent(
     plays, asked = int(getattr(policy, "n_plays", 0)), list[Action]()
     for budget in budgets:
         while plays < budget and not policy.stopped:
-            asked = asked or list(policy.ask())[: min((cut - plays for cut in cuts if cut > plays), default=None)]
+            asked = asked or list(policy.ask())
             if not asked or plays + len(asked) > budget:
                 break
             policy.tell(asked, environment.perform(asked))
