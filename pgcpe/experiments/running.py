@@ -177,18 +177,16 @@ def _checked_seeds(seeds: Iterable[int]) -> list[int]:
     return [int(seed) for seed in numbers]
 
 
-def _checked_budgets(
-    budgets: Sequence[int] | Mapping[str, Sequence[int]], policy: str, what: str = "budgets"
-) -> list[int]:
+def _checked_budgets(budgets: Sequence[int] | Mapping[str, Sequence[int]], policy: str) -> list[int]:
     """Return the budgets of a policy, the smallest first."""
     if isinstance(budgets, Mapping) and policy not in budgets:
-        raise ValueError(f"{what} must name every policy, but lack {policy}")
+        raise ValueError(f"budgets must name every policy, but lack {policy}")
     chosen = budgets[policy] if isinstance(budgets, Mapping) else budgets
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
-        raise TypeError(f"{what} must be a sequence of integers, but got {chosen!r}")
+        raise TypeError(f"budgets must be a sequence of integers, but got {chosen!r}")
     numbers = list(chosen)
     if not numbers or not all(isinstance(b, Integral) and not isinstance(b, bool) and b >= 1 for b in numbers):
-        raise ValueError(f"{what} must be positive integers, at least one, but got {numbers}")
+        raise ValueError(f"budgets must be positive integers, at least one, but got {numbers}")
     return sorted({int(b) for b in numbers})
 
 
