@@ -120,9 +120,7 @@ def _variances(slopes, reference, f, shares, n, width, gap):  # type: ignore[no-
                             moved[k] = max(f[entry + k] - rate * shares[entry + k] * (d - mean), 0.0)
                             weight += moved[k]
                         mean = square = 0.0
-                        for k in range(
-                            m if weight > 0.0 else 0
-                        ):  # d is the same everywhere but for rounding: no spread
+                        for k in range(m if weight > 0.0 else 0):  # else d differs by rounding alone
                             d = reference[entry + k] - slopes[i, entry + k]
                             mean += moved[k] / weight * d
                             square += moved[k] / weight * d * d
