@@ -1,10 +1,22 @@
 """Estimators: an interval for every arm from what was told."""
 
 from pgcpe.estimators.admissible import AdmissibleSequence
-from pgcpe.estimators.base import Estimate, Estimator
+from pgcpe.estimators.base import Estimate, Estimated, Estimator, IntervalEstimator, PairwiseEstimator
 from pgcpe.estimators.bglm import BGLM
-from pgcpe.estimators.empirical_means import EmpiricalMeans
+from pgcpe.estimators.empirical_means import DirectEstimator, EmpiricalMeans
 from pgcpe.estimators.pooled_trees import PooledTrees
 from pgcpe.estimators.table_model import TableModel
 
-__all__ = ["BGLM", "AdmissibleSequence", "EmpiricalMeans", "Estimate", "Estimator", "PooledTrees", "TableModel"]
+__all__ = [
+    "BGLM",
+    "AdmissibleSequence",
+    "DirectEstimator",
+    "EmpiricalMeans",
+    "Estimate",
+    "Estimated",
+    "Estimator",
+    "IntervalEstimator",
+    "PairwiseEstimator",
+    "PooledTrees",
+    "TableModel",
+]

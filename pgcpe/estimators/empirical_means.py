@@ -1,4 +1,4 @@
-"""The mean of an arm's own plays."""
+"""Estimates from an arm's own plays."""
 
 from __future__ import annotations
 
@@ -16,21 +16,14 @@ from pgcpe.confidence.sequences import kl_intervals, lil_radius, lucb1_radius, r
 from pgcpe.estimators.base import IntervalEstimator, started
 from pgcpe.plays.samples import Samples
 
-__all__ = ["EmpiricalMeans"]
+__all__ = ["DirectEstimator", "EmpiricalMeans"]
 
 
-class EmpiricalMeans(IntervalEstimator):
-    """The mean reward of an arm's own plays, mu_I of the paper; no graph is needed beyond the merging of equal arms.
+class DirectEstimator(IntervalEstimator):
+    """An estimator that claims an interval for every arm from the arm's own plays, which it counts.
 
-    Parameters
-    ----------
-    radius
-        ``"kt"``: the exact confidence sequence of `kt_interval`. ``"paper"``: beta_I of Eqs. (6) and (12). Of the
-        published baselines: ``"lucb1"``, ``"kl"`` and ``"lil"``, see ``lucb1_radius``, ``kl_intervals`` and
-        ``lil_radius`` of `pgcpe.confidence.sequences`.
-    alpha
-        The factor of the radius, by default 2, the constant of the paper's theorems, and 1 for ``"lucb1"`` and
-        ``"lil"``. There is none for ``"kt"`` and ``"kl"``.
+    It needs the action and the reward of a play, and no graph beyond the merging of equal arms. A class of it says what
+    the intervals are (`intervals`) and what they are worth (`certificate`).
 
     Attributes
     ----------
@@ -42,18 +35,16 @@ class EmpiricalMeans(IntervalEstimator):
 
     event: ClassVar[str] = "direct intervals"
 
-    def __init__(self, radius: str = "kt", alpha: float | None = None) -> None:
-        self.radius = radius
-        self.alpha = alpha
-
-    @property
-    def certificate(self) -> str:
-        """``"exact"`` for the KT interval and for those of LUCB1 (alpha at least 1) and KL-LUCB."""
-        own = self.radius == "lucb1" and (self.alpha is None or self.alpha >= 1)
-        return "exact" if self.radius in ("kt", "kl") or own else "heuristic"
+    has_index: bool = False
+    """Whether `upper_index` is another than the upper ends of the intervals."""
 
     def required(self, bandit: CausalBandit) -> tuple[str, ...]:
         """Return none: the action and the reward are enough."""
+        return ()
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """None: plays of the arms themselves."""
         return ()
 
     @property
@@ -64,16 +55,11 @@ class EmpiricalMeans(IntervalEstimator):
 
     def start(self, bandit: CausalBandit) -> Self:
         """Forget everything and prepare for the arms of a bandit."""
-        check_radius(self.radius, self.alpha, "kt", "kl", "lucb1", "lil")
-        n = len(bandit.arms)
         self.bandit_ = bandit
         self.listed_plays_, self.listed_rewards_ = np.zeros(len(bandit.listed)), np.zeros(len(bandit.listed))
         self.plays_, self.rewards_ = self.listed_plays_, self.listed_rewards_
         if bandit.merges_arms:
-            self.plays_, self.rewards_ = np.zeros(n), np.zeros(n)
-        self._lower, self._upper = np.zeros(n), np.ones(n)
-        self._done, self._level = np.zeros(n), math.nan
-        self._index: tuple[float, NDArray[np.float64]] | None = None
+            self.plays_, self.rewards_ = np.zeros(len(bandit.arms)), np.zeros(len(bandit.arms))
         return self
 
     def update(self, samples: Samples) -> Self:
@@ -84,16 +70,54 @@ class EmpiricalMeans(IntervalEstimator):
         if bandit.merges_arms:
             arm = np.where(listed >= 0, bandit.arm_of_listed[listed], -1)
             add_plays(arm, samples.which, samples.known_rewards, self.plays_, self.rewards_)
-        self._index = None
         return self
 
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """None: plays of the arms themselves."""
-        return ()
+    def upper_index(self, level: float) -> NDArray[np.float64]:
+        """Return what a published baseline ranks by in place of the upper ends of the intervals; by default these."""
+        return self.intervals(level).upper
+
+
+class EmpiricalMeans(DirectEstimator):
+    """The mean reward of an arm's own plays, mu_I of the paper.
+
+    Parameters
+    ----------
+    radius
+        ``"kt"``: the exact confidence sequence of `kt_interval`. ``"paper"``: beta_I of Eqs. (6) and (12). Of the
+        published baselines: ``"lucb1"``, ``"kl"`` and ``"lil"``, see ``lucb1_radius``, ``kl_intervals`` and
+        ``lil_radius`` of `pgcpe.confidence.sequences`.
+    alpha
+        The factor of the radius, by default 2, the constant of the paper's theorems, and 1 for ``"lucb1"`` and
+        ``"lil"``. There is none for ``"kt"`` and ``"kl"``.
+    """
+
+    def __init__(self, radius: str = "kt", alpha: float | None = None) -> None:
+        self.radius = radius
+        self.alpha = alpha
 
     @property
-    def has_index(self) -> bool:
+    def certificate(self) -> str:
+        """``"exact"`` for the KT interval and for those of LUCB1 (alpha at least 1) and KL-LUCB."""
+        own = self.radius == "lucb1" and (self.alpha is None or self.alpha >= 1)
+        return "exact" if self.radius in ("kt", "kl") or own else "heuristic"
+
+    def start(self, bandit: CausalBandit) -> Self:
+        """Forget everything and prepare for the arms of a bandit."""
+        check_radius(self.radius, self.alpha, "kt", "kl", "lucb1", "lil")
+        super().start(bandit)
+        n = len(bandit.arms)
+        self._lower, self._upper = np.zeros(n), np.ones(n)
+        self._done, self._level = np.zeros(n), math.nan
+        self._index: tuple[float, NDArray[np.float64]] | None = None
+        return self
+
+    def update(self, samples: Samples) -> Self:
+        """Count the plays of listed arms: Algorithm 3, lines 15 and 16, and 9 for ``do()``."""
+        self._index = None
+        return super().update(samples)
+
+    @property
+    def has_index(self) -> bool:  # type: ignore[override]
         """Whether `upper_index` is another than the upper ends of the intervals."""
         return self.radius in ("lucb1", "lil")
 
@@ -103,7 +127,7 @@ class EmpiricalMeans(IntervalEstimator):
         return 1 if self.radius == "lil" else len(self.plays_)
 
     def intervals(self, level: float) -> Intervals:
-        """Return [0, 1] for arms without plays. Only arms with new plays are worked out again."""
+        """Return the intervals (Algorithm 3, line 17), [0, 1] without plays; only those with new plays change."""
         started(self)
         if level != self._level:
             self._done[:], self._level = 0, probability("level", level)

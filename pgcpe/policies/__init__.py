@@ -1,7 +1,8 @@
-"""Policies: estimator, sampling rule and stopping rule, composed."""
+"""Policies: estimators, sampling rule, recommendation rule and stopping rule, composed."""
 
 from pgcpe.policies.base import Policy
 from pgcpe.policies.ccpe import CCPE
+from pgcpe.policies.error_budget import ErrorBudget
 from pgcpe.policies.fixed_budget.causal_successive_rejects import CausalSuccessiveRejects
 from pgcpe.policies.fixed_budget.parallel_bandit import ParallelBandit
 from pgcpe.policies.fixed_budget.propagating_inference import PropagatingInference
@@ -18,6 +19,7 @@ __all__ = [
     "KLLUCB",
     "LUCB",
     "CausalSuccessiveRejects",
+    "ErrorBudget",
     "LilUCB",
     "ParallelBandit",
     "Policy",

@@ -6,7 +6,7 @@ import copy
 import inspect
 import warnings
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -15,12 +15,12 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.environment.protocol import Environment
 from pgcpe.estimators.base import GRAPH, Estimator, IntervalEstimator
-from pgcpe.estimators.empirical_means import EmpiricalMeans
+from pgcpe.estimators.empirical_means import DirectEstimator, EmpiricalMeans
 from pgcpe.estimators.schedule import next_due
 from pgcpe.plays.actions import Action
 from pgcpe.plays.encoding import Encoder
 from pgcpe.policies.error_budget import ErrorBudget
-from pgcpe.policies.knowledge import Contradictions, Knowledge
+from pgcpe.policies.knowledge import Contradictions, Knowledge, check_budgets, check_parts
 from pgcpe.policies.loop import play
 from pgcpe.policies.result import Result, arms_table, left_open, to_close
 from pgcpe.policies.rules.base import (
@@ -44,11 +44,16 @@ CERTIFIED = ("direct", "exact")
 """The certificates that are proved for any number of plays."""
 
 
+MISSING = "missing values are independent of the outcome"
+"""What is assumed where plays were dropped for want of a value."""
+
+
 class Certified(NamedTuple):
-    """A certificate that was earned: for what, and after how many plays."""
+    """A certificate that was earned: for what, after how many plays, and whether others had been dropped by then."""
 
     verdict: Verdict
     at: int
+    dropped: bool
 
 
 class Policy:
@@ -72,7 +77,8 @@ class Policy:
     recommendation
         Which arm would be returned now; by default that of the highest midpoint of its interval.
     direct
-        Estimates from the arms' own plays. They need no graph and are what remains of an arm in conflict.
+        Estimates from the arms' own plays, by default `EmpiricalMeans`. They need no graph and are what remains of an
+        arm in conflict.
     models
         Further estimators, each of which assumes more than those before it. Intervals that they claim are intersected
         with the direct ones.
@@ -109,7 +115,7 @@ class Policy:
         sampling: SamplingRule,
         stopping: StoppingRule,
         recommendation: RecommendationRule | None = None,
-        direct: EmpiricalMeans | None = None,
+        direct: DirectEstimator | None = None,
         models: Sequence[Estimator] = (),
         error_budget: ErrorBudget | None = None,
         shown: ErrorBudget | None = None,
@@ -118,8 +124,14 @@ class Policy:
         seed: Seed = 0,
     ) -> None:
         n_arms_of(bandit)
+        self._parts: dict[str, Any] = {}
+        if type(self).__init__ is Policy.__init__:  # as they came, for a clone: rules learn, and budgets are spent
+            parts: dict[str, Any] = {"sampling": sampling, "stopping": stopping, "recommendation": recommendation}
+            parts |= {"direct": direct, "models": models, "error_budget": error_budget, "shown": shown}
+            self._parts = copy.deepcopy(parts)
         direct = EmpiricalMeans() if direct is None else direct
-        _check_parts(direct, models, epsilon, delta)
+        check_parts(direct, models, epsilon, delta)
+        check_budgets(delta, error_budget=error_budget, shown=shown)
         if self.plays_arms and (barred := [str(arm) for arm in bandit.arms if arm not in bandit.costs]):
             raise ValueError(
                 f"{type(self).__name__} plays the arms themselves, but playable lacks {', '.join(barred[:5])}"
@@ -153,7 +165,8 @@ class Policy:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the arguments of the constructor by name, as scikit-learn's estimators do."""
         names = [name for name in inspect.signature(type(self).__init__).parameters if name != "self"]
-        return {name: getattr(self, name) for name in names}
+        parts = copy.deepcopy(self._parts)
+        return {name: parts[name] if name in parts else getattr(self, name) for name in names}
 
     def __sklearn_clone__(self) -> Self:
         """Return a policy with the same parameters that was told nothing."""
@@ -233,7 +246,7 @@ class Policy:
                     state = self._recommend()
             self._verdict = self._stopping.check(state)
         if self._certified is None and self._verdict.certificate is not None:
-            self._certified = Certified(self._verdict, self.n_plays)
+            self._certified = Certified(self._verdict, self.n_plays, bool(self.dropped_))
 
     def _recommend(self) -> PolicyState:
         self._state = self._knowledge.state(self.epsilon).recommending(self._recommendation)
@@ -285,8 +298,9 @@ class Policy:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What the certificate rests on, in words; none where direct plays alone decided."""
-        return self._standing.assumptions
+        """What the certificate rests on, in words; none where direct plays alone decided and none was dropped."""
+        dropped = bool(self.dropped_) if self._certified is None else self._certified.dropped
+        return (*self._standing.assumptions, MISSING) if dropped else self._standing.assumptions
 
     @property
     def certified_at(self) -> int | None:
@@ -370,6 +384,7 @@ class Policy:
             certified_at=self.certified_at,
             assumptions=self.assumptions,
             error_budget=self.error_budget,
+            dropped=self.dropped_,
         )
 
     # ------------------------------------------------------------------------------------------------------ the loop
@@ -401,17 +416,3 @@ class Policy:
 
     def _to_close(self) -> str:
         return to_close(self.state, self.intervals)
-
-
-def _check_parts(direct: EmpiricalMeans, models: Sequence[Estimator], epsilon: float, delta: float) -> None:
-    if not isinstance(direct, EmpiricalMeans):
-        raise TypeError(f"direct must be EmpiricalMeans, but got {type(direct).__name__}")
-    if odd := [model for model in models if not isinstance(model, Estimator)]:
-        raise TypeError(f"estimator must be an Estimator, such as BGLM(), but got {odd[0]!r}")
-    for name, value in (("epsilon", epsilon), ("delta", delta)):
-        if not isinstance(value, Real):
-            raise TypeError(f"{name} must be a number, but got {value!r}")
-    if not 0 <= epsilon < 1:
-        raise ValueError(f"epsilon must be at least 0 and below 1, but got {epsilon}")
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must be between 0 and 1, but got {delta}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.admissible import AdmissibleSequence
 from pgcpe.estimators.base import IntervalEstimator
-from pgcpe.estimators.empirical_means import EmpiricalMeans
+from pgcpe.estimators.empirical_means import DirectEstimator
 from pgcpe.policies.base import Policy
 from pgcpe.policies.rules.base import Seed
 from pgcpe.policies.rules.recommendation import HighestMidpoint
@@ -54,7 +54,7 @@ class CCPE(Policy):
         bandit: CausalBandit,
         *,
         estimator: IntervalEstimator | None = None,
-        direct: EmpiricalMeans | None = None,
+        direct: DirectEstimator | None = None,
         epsilon: float = 0.05,
         delta: float = 0.05,
         seed: Seed = 0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,12 @@ from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.estimators.base import GRAPH, Estimator, IntervalEstimator, Rejected
-from pgcpe.estimators.empirical_means import EmpiricalMeans
+from pgcpe.estimators.empirical_means import DirectEstimator
 from pgcpe.plays.samples import Samples, SamplesBuffer
 from pgcpe.policies.error_budget import ErrorBudget
 from pgcpe.policies.rules.base import PolicyState, Seed
 
-__all__ = ["Contradictions", "Knowledge"]
+__all__ = ["Contradictions", "Knowledge", "check_budgets", "check_parts"]
 
 
 class Contradictions:
@@ -58,7 +59,7 @@ class Knowledge:
     def __init__(
         self,
         bandit: CausalBandit,
-        direct: EmpiricalMeans,
+        direct: DirectEstimator,
         models: Sequence[Estimator],
         error_budget: ErrorBudget,
         shown: ErrorBudget | None,
@@ -156,6 +157,32 @@ def _level(claim: IntervalEstimator, *budgets: ErrorBudget | None) -> float:
         if budget is not None and claim.event in budget.shares:
             return budget.spend(claim.event, over=claim.n_events_, by=type(claim).__name__)
     raise ValueError(f"no error budget has a share for {claim.event!r}")
+
+
+def check_budgets(delta: float, **budgets: ErrorBudget | None) -> None:
+    """Check that budgets, by the name of their parameter, split this delta."""
+    for name, budget in budgets.items():
+        if budget is None:
+            continue
+        if not isinstance(budget, ErrorBudget):
+            raise TypeError(f"{name} must be an ErrorBudget, such as ErrorBudget({{...}}, delta), but got {budget!r}")
+        if budget.delta != delta:
+            raise ValueError(f"{name} must split the delta of the policy, {delta:g}, but splits {budget.delta:g}")
+
+
+def check_parts(direct: DirectEstimator, models: Sequence[Estimator], epsilon: float, delta: float) -> None:
+    """Check what a policy is given beside its rules."""
+    if not isinstance(direct, DirectEstimator):
+        raise TypeError(f"direct must be a DirectEstimator, such as EmpiricalMeans(), but got {type(direct).__name__}")
+    if odd := [model for model in models if not isinstance(model, Estimator)]:
+        raise TypeError(f"estimator must be an Estimator, such as BGLM(), but got {odd[0]!r}")
+    for name, value in (("epsilon", epsilon), ("delta", delta)):
+        if not isinstance(value, Real):
+            raise TypeError(f"{name} must be a number, but got {value!r}")
+    if not 0 <= epsilon < 1:
+        raise ValueError(f"epsilon must be at least 0 and below 1, but got {epsilon}")
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must be between 0 and 1, but got {delta}")
 
 
 @njit(cache=True)

@@ -61,6 +61,8 @@ class Result:
         What the certificate rests on beyond honest reporting, in words.
     error_budget
         How delta was split.
+    dropped
+        How many plays told with ``missing="drop"`` were left out for want of each variable.
     """
 
     recommendation: Action
@@ -80,6 +82,7 @@ class Result:
     certified_at: int | None = None
     assumptions: tuple[str, ...] = ()
     error_budget: ErrorBudget | None = None
+    dropped: dict[str, int] = field(default_factory=dict)
 
     @cached_property
     def history(self) -> pd.DataFrame:
@@ -104,11 +107,13 @@ class Result:
         rests = ""
         if self.certificate is not None:
             rests = f"\nRests on: {'; '.join(self.assumptions) or 'direct plays alone, whatever the graph'}."
+        lacking = [f"{n:,} {'lacks' if n == 1 else 'lack'} {variable}" for variable, n in self.dropped.items()]
+        dropped = f"\nPlays left out: {', '.join(lacking)}." if lacking else ""
         doubt = f"\nThe graph is in doubt at {', '.join(map(str, self.conflicts))}." if self.conflicts else ""
         return (
             f"{self.recommendation}: expected reward {best.estimate:.3f} in [{best.lower:.3f}, {best.upper:.3f}], "
             f"{worth}.\n{'Stopped after' if self.stopped else 'So far'} {self.n_plays:,} "
-            f"{'play' if self.n_plays == 1 else 'plays'}{cost}: {self.stop_reason}.{rests}{rules}{doubt}"
+            f"{'play' if self.n_plays == 1 else 'plays'}{cost}: {self.stop_reason}.{rests}{dropped}{rules}{doubt}"
         )
 
     def to_string(self, rows: int = 10) -> str:

@@ -1,1 +1,59 @@
 """The rules of a policy: what to play, what to recommend, when to stop."""
+
+from pgcpe.policies.rules.base import (
+    Differences,
+    PolicyState,
+    RecommendationRule,
+    SamplingRule,
+    StoppingRule,
+    Verdict,
+    best_arm,
+)
+from pgcpe.policies.rules.monitored import MonitoredRules
+from pgcpe.policies.rules.phases import BudgetSpent, HighestRemaining, Phases
+from pgcpe.policies.rules.recommendation import HighestMean, HighestMidpoint, MostSpecificEstimate
+from pgcpe.policies.rules.sampling import EachOnce, HighestIndex, ObserveAndTwoCandidates, TopTwo, TwoCandidates
+from pgcpe.policies.rules.stopping import (
+    DirectPairs,
+    LikelihoodRatioSet,
+    MostPlayed,
+    PairwiseAsymptotic,
+    PairwiseGLR,
+    SeparatedIntervals,
+    SeparatedOrRuledOut,
+    merging_assumed,
+)
+from pgcpe.policies.rules.variance_reduction import GreatestProgress, HighestChallenger, ObserveLeaderAndOpen
+
+__all__ = [
+    "BudgetSpent",
+    "Differences",
+    "DirectPairs",
+    "EachOnce",
+    "GreatestProgress",
+    "HighestChallenger",
+    "HighestIndex",
+    "HighestMean",
+    "HighestMidpoint",
+    "HighestRemaining",
+    "LikelihoodRatioSet",
+    "MonitoredRules",
+    "MostPlayed",
+    "MostSpecificEstimate",
+    "ObserveAndTwoCandidates",
+    "ObserveLeaderAndOpen",
+    "PairwiseAsymptotic",
+    "PairwiseGLR",
+    "Phases",
+    "PolicyState",
+    "RecommendationRule",
+    "SamplingRule",
+    "SeparatedIntervals",
+    "SeparatedOrRuledOut",
+    "StoppingRule",
+    "TopTwo",
+    "TwoCandidates",
+    "Verdict",
+    "best_arm",
+    "merging_assumed",
+]

@@ -27,6 +27,7 @@ __all__ = [
     "PairwiseGLR",
     "SeparatedIntervals",
     "SeparatedOrRuledOut",
+    "merging_assumed",
 ]
 
 MIN_PLAYS = 100
