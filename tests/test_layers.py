@@ -73,6 +73,8 @@ ROOMS = [
     "policies.rules.phases",
     "policies.rules.sampling",
     "policies.rules.stopping",
+    "policies.rules.asymptotic",
+    "policies.rules.likelihood_set",
     "policies.rules.monitored",
     "policies.rules.variance_reduction",
     "policies.rules",

@@ -21,6 +21,8 @@ TESTED_WITH = {
     "policies/knowledge.py": "test_contract.py",
     "policies/loop.py": "test_contract.py",
     "policies/result.py": "test_contract.py",
+    "policies/rules/asymptotic.py": "policies/rules/test_stopping.py",
+    "policies/rules/likelihood_set.py": "policies/rules/test_stopping.py",
     "policies/rules/monitored.py": "policies/rules/test_stopping.py",
     "policies/rules/plan.py": "policies/rules/test_phases.py",
     "policies/rules/recommendation.py": "policies/test_base.py",

@@ -16,16 +16,12 @@ from pgcpe.estimators.pooled_trees import PooledTrees
 from pgcpe.estimators.table_model import TableModel
 from pgcpe.policies.base import Policy
 from pgcpe.policies.error_budget import ErrorBudget
+from pgcpe.policies.rules.asymptotic import PairwiseAsymptotic
 from pgcpe.policies.rules.base import SamplingRule, Seed, StoppingRule, n_arms_of
+from pgcpe.policies.rules.likelihood_set import LikelihoodRatioSet
 from pgcpe.policies.rules.monitored import MonitoredRules
 from pgcpe.policies.rules.recommendation import MostSpecificEstimate
-from pgcpe.policies.rules.stopping import (
-    DirectPairs,
-    LikelihoodRatioSet,
-    PairwiseAsymptotic,
-    PairwiseGLR,
-    SeparatedOrRuledOut,
-)
+from pgcpe.policies.rules.stopping import DirectPairs, PairwiseGLR, SeparatedOrRuledOut
 from pgcpe.policies.rules.variance_reduction import GreatestProgress, HighestChallenger, ObserveLeaderAndOpen
 
 __all__ = ["PooledCCPE"]

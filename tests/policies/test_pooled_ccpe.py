@@ -11,11 +11,8 @@ from policies.confounded import ARMS, environment, network, question
 from pgcpe import BGLM, CausalBandit, PooledCCPE, SimulatedEnvironment, do, expected_rewards
 from pgcpe.confidence.pairwise import pairwise_glr
 from pgcpe.paper.instances import binary_network
-from pgcpe.policies.rules.stopping import (
-    PairwiseAsymptotic,
-    PairwiseGLR,
-    SeparatedOrRuledOut,
-)
+from pgcpe.policies.rules.asymptotic import PairwiseAsymptotic
+from pgcpe.policies.rules.stopping import PairwiseGLR, SeparatedOrRuledOut
 
 
 @pytest.mark.parametrize("sampling", ["cycle", "progress", "index"])

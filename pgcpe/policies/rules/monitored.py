@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.policies.rules.base import NOT_YET, PolicyState, StoppingRule, Verdict
-from pgcpe.policies.rules.stopping import RECHECK_GROWTH
 
 __all__ = ["MonitoredRules"]
+
+RECHECK_GROWTH = 1.01
+"""Rules that do not decide are looked at when the plays have grown by this factor."""
 
 
 class MonitoredRules(StoppingRule):

@@ -11,33 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgcpe.confidence.intervals import Intervals, probability
+from pgcpe.confidence.intervals import probability
 from pgcpe.confidence.pairwise import statistics
-from pgcpe.confidence.sequences import asymptotic_threshold
-from pgcpe.estimators.base import IntervalEstimator, PairwiseEstimator
-from pgcpe.estimators.pooled_bglm import PooledBGLM
+from pgcpe.estimators.base import IntervalEstimator
 from pgcpe.plays.actions import Action
-from pgcpe.policies.rules.base import NOT_YET, PolicyState, StoppingRule, Verdict, most_specific_estimate
+from pgcpe.policies.rules.base import NOT_YET, PolicyState, StoppingRule, Verdict
 
 __all__ = [
     "DirectPairs",
-    "LikelihoodRatioSet",
     "MostPlayed",
-    "PairwiseAsymptotic",
     "PairwiseGLR",
     "SeparatedIntervals",
     "SeparatedOrRuledOut",
     "merging_assumed",
 ]
-
-MIN_PLAYS = 100
-"""No asymptotic stop comes before so many plays."""
-
-ROUNDING = 1e-12
-"""Gaps of no more than this are none."""
-
-RECHECK_GROWTH = 1.01
-"""A search that failed is made again when the plays have grown by this factor."""
 
 
 class SeparatedIntervals(StoppingRule):
@@ -206,158 +193,6 @@ class SeparatedOrRuledOut(StoppingRule):
         if merging_assumed(state):
             return Verdict(True, f"{reason}; but {in_doubt(state)}, by which others were merged", None, state.leader)
         return Verdict(True, reason, "direct", state.leader)
-
-
-class PairwiseAsymptotic(StoppingRule):
-    """Stop when the estimates rule out every other arm: (gap + epsilon)^2 / (2 variance) reaches beta(t).
-
-    The differences are those of `PolicyState.cautious`; beta is that of the asymptotic confidence sequence at the level
-    of a pair (`asymptotic_threshold`).
-
-    Asymptotic: it holds in the limit, for sampling rules under which every part that matters of what is estimated keeps
-    a positive share of the plays. A rule that looks for its weakness can make it fail. It never stops before a hundred
-    plays: an effect that is the product of two, both not known yet, would look surely small.
-
-    Once direct plays contradict the graph, another rule takes its place.
-
-    Parameters
-    ----------
-    level
-        The error probability of a pair.
-    otherwise
-        The rule in its place, for direct plays.
-    shown_level
-        That of each arm's interval that people are shown.
-    """
-
-    after_conflict = SeparatedOrRuledOut.after_conflict
-
-    def __init__(self, level: float, otherwise: PairwiseGLR, *, shown_level: float) -> None:
-        self._level, self._otherwise = probability("level", level), otherwise
-        self._shown_level = probability("shown_level", shown_level)
-
-    def evidence(self, state: PolicyState) -> NDArray[np.float64]:
-        """Return what the estimates say against each arm, in nats: 0 where they favour it, infinite at the leader."""
-        told = state.cautious
-        gap = np.where(told.gap + state.epsilon > ROUNDING, told.gap + state.epsilon, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            evidence = np.where(gap > 0, gap**2 / (2.0 * told.variance), 0.0)
-        if state.n_plays < MIN_PLAYS:
-            evidence[:] = 0.0
-        evidence[state.leader] = math.inf
-        return evidence
-
-    def threshold(self, state: PolicyState) -> float:
-        """Return beta."""
-        return asymptotic_threshold(max(state.n_plays, 1), self._level)
-
-    def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
-        """Return which arms are not ruled out."""
-        if state.conflicts.any():
-            return self._otherwise.unresolved(state)
-        return ~(self.evidence(state) >= self.threshold(state))
-
-    def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
-        """Return about how many plays resolve a gap to the nearest arm, if its variance falls as the plays grow."""
-        if state.conflicts.any():
-            return self._otherwise.plays_to_resolve(state, gap)
-        told = state.cautious
-        nearest = int(np.argmin(self.evidence(state)))
-        plays = float(max(state.n_plays, 1))
-        unit = told.variance[nearest] * plays
-        if told.variance[nearest] < ROUNDING**2:
-            return math.inf
-        for _ in range(20):
-            plays = 2.0 * unit * asymptotic_threshold(max(plays, 1.0), self._level) / gap**2
-        return plays
-
-    def check(self, state: PolicyState) -> Verdict:
-        """Return whether all others are ruled out."""
-        if state.conflicts.any():
-            return _without_merged(self._otherwise.check(state), state)
-        evidence, threshold = self.evidence(state), self.threshold(state)
-        if not (evidence >= threshold).all():
-            return NOT_YET
-        nearest = int(evidence.argmin())
-        reason = (
-            f"{no_better(state)}: of all others the estimates rule out {state.bandit.arms[nearest]} least, by "
-            f"{evidence[nearest]:.2f} of {threshold:.2f} nats"
-        )
-        return Verdict(True, reason, "asymptotic", state.leader, assumed_by(state, PairwiseEstimator))
-
-    def shown(self, state: PolicyState) -> Intervals:
-        """Return asymptotic intervals of the arms."""
-        if state.n_plays == 0:
-            return state.intervals
-        said, _ = most_specific_estimate(state.pairwise, lambda model: model.plug_in(state.rejected))
-        nats = asymptotic_threshold(state.n_plays, self._shown_level)
-        radius = np.sqrt(2.0 * nats * said.variance) + said.bias_bound
-        return Intervals(np.maximum(said.value - radius, 0.0), np.minimum(said.value + radius, 1.0))
-
-
-class LikelihoodRatioSet(StoppingRule):
-    """Stop when no coefficients of a BGLM that the plays allow make another arm better than the leader by epsilon.
-
-    Numerical: the set of coefficients is exact at all times, for all arms at once; that a search found the largest
-    difference over it is not proved. It is only searched where the fit says stop to second order, and again when the
-    plays have grown by a hundredth. Once the plays contradict the link or the graph, another rule takes its place.
-
-    Parameters
-    ----------
-    level
-        The probability that the set does not hold the true coefficients.
-    otherwise
-        The rule in its place.
-    """
-
-    after_conflict = SeparatedOrRuledOut.after_conflict
-
-    def __init__(self, level: float, otherwise: StoppingRule) -> None:
-        self._level, self._otherwise = probability("level", level), otherwise
-        self._searched = 0
-
-    def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
-        """Return which arms the fit does not rule out, to second order."""
-        if (model := self._model(state)) is None:
-            return self._otherwise.unresolved(state)
-        evidence, asked = model.evidence(state.leader, state.epsilon, self._level)
-        open_ = ~(evidence >= asked) if math.isfinite(asked) else np.ones(len(evidence), dtype=np.bool_)
-        open_[state.leader] = False
-        return np.asarray(open_)
-
-    def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
-        """Return about how many plays resolve a gap to the nearest arm, if its variance falls as the plays grow."""
-        if (model := self._model(state)) is None:
-            return self._otherwise.plays_to_resolve(state, gap)
-        evidence, asked = model.evidence(state.leader, state.epsilon, self._level)
-        if not math.isfinite(asked):
-            return math.inf
-        variance = model.differences(state.leader)[1][int(np.argmin(evidence))]
-        return float(2.0 * variance * state.n_plays * asked / gap**2)
-
-    def _model(self, state: PolicyState) -> PooledBGLM | None:
-        """Return the model unless it is not to be believed any more."""
-        found = [model for model in state.models if isinstance(model, PooledBGLM)]
-        return found[0] if found and not state.conflicts.any() else None
-
-    def check(self, state: PolicyState) -> Verdict:
-        """Return whether the leader is the best all over the set."""
-        if (model := self._model(state)) is None:
-            return self._otherwise.check(state)
-        if self.unresolved(state).any() or state.n_plays < RECHECK_GROWTH * self._searched:
-            return NOT_YET
-        self._searched = state.n_plays
-        if not model.certifies(state.leader, state.epsilon, self._level):
-            return NOT_YET
-        reason = f"{no_better(state)} for any coefficients that the plays allow"
-        return Verdict(True, reason, "numerical", state.leader, (*model.assumptions, *merging_assumed(state)))
-
-
-def _without_merged(verdict: Verdict, state: PolicyState) -> Verdict:
-    """Return a verdict by direct plays, without its certificate where the graph that merged arms is in doubt."""
-    if verdict.stop and verdict.assumptions:
-        return Verdict(True, f"{verdict.reason}; but {in_doubt(state)}, by which others were merged", None, verdict.arm)
-    return verdict
 
 
 def no_better(state: PolicyState) -> str:

@@ -12,16 +12,11 @@ from pgcpe import BGLM, CausalBandit, do
 from pgcpe.confidence.pairwise import pairwise_glr
 from pgcpe.confidence.sequences import asymptotic_threshold
 from pgcpe.estimators.pooled_bglm import PooledBGLM
+from pgcpe.policies.rules.asymptotic import PairwiseAsymptotic
 from pgcpe.policies.rules.base import StoppingRule, Verdict
+from pgcpe.policies.rules.likelihood_set import LikelihoodRatioSet
 from pgcpe.policies.rules.monitored import MonitoredRules
-from pgcpe.policies.rules.stopping import (
-    DirectPairs,
-    LikelihoodRatioSet,
-    PairwiseAsymptotic,
-    PairwiseGLR,
-    SeparatedIntervals,
-    SeparatedOrRuledOut,
-)
+from pgcpe.policies.rules.stopping import DirectPairs, PairwiseGLR, SeparatedIntervals, SeparatedOrRuledOut
 
 
 def separated_or_ruled_out(delta=0.02, pairs=4):

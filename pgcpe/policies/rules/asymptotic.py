@@ -1,0 +1,116 @@
+"""A stopping rule by estimates and their standard errors: what it claims holds in the limit of many plays."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgcpe.confidence.intervals import Intervals, probability
+from pgcpe.confidence.sequences import asymptotic_threshold
+from pgcpe.estimators.base import PairwiseEstimator
+from pgcpe.policies.rules.base import NOT_YET, PolicyState, StoppingRule, Verdict, most_specific_estimate
+from pgcpe.policies.rules.stopping import PairwiseGLR, SeparatedOrRuledOut, assumed_by, in_doubt, no_better
+
+__all__ = ["PairwiseAsymptotic"]
+
+MIN_PLAYS = 100
+"""No asymptotic stop comes before so many plays."""
+
+ROUNDING = 1e-12
+"""Gaps of no more than this are none."""
+
+
+class PairwiseAsymptotic(StoppingRule):
+    """Stop when the estimates rule out every other arm: (gap + epsilon)^2 / (2 variance) reaches beta(t).
+
+    The differences are those of `PolicyState.cautious`; beta is that of the asymptotic confidence sequence at the level
+    of a pair (`asymptotic_threshold`).
+
+    Asymptotic: it holds in the limit, for sampling rules under which every part that matters of what is estimated keeps
+    a positive share of the plays. A rule that looks for its weakness can make it fail. It never stops before a hundred
+    plays: an effect that is the product of two, both not known yet, would look surely small.
+
+    Once direct plays contradict the graph, another rule takes its place.
+
+    Parameters
+    ----------
+    level
+        The error probability of a pair.
+    otherwise
+        The rule in its place, for direct plays.
+    shown_level
+        That of each arm's interval that people are shown.
+    """
+
+    after_conflict = SeparatedOrRuledOut.after_conflict
+
+    def __init__(self, level: float, otherwise: PairwiseGLR, *, shown_level: float) -> None:
+        self._level, self._otherwise = probability("level", level), otherwise
+        self._shown_level = probability("shown_level", shown_level)
+
+    def evidence(self, state: PolicyState) -> NDArray[np.float64]:
+        """Return what the estimates say against each arm, in nats: 0 where they favour it, infinite at the leader."""
+        told = state.cautious
+        gap = np.where(told.gap + state.epsilon > ROUNDING, told.gap + state.epsilon, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            evidence = np.where(gap > 0, gap**2 / (2.0 * told.variance), 0.0)
+        if state.n_plays < MIN_PLAYS:
+            evidence[:] = 0.0
+        evidence[state.leader] = math.inf
+        return evidence
+
+    def threshold(self, state: PolicyState) -> float:
+        """Return beta."""
+        return asymptotic_threshold(max(state.n_plays, 1), self._level)
+
+    def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
+        """Return which arms are not ruled out."""
+        if state.conflicts.any():
+            return self._otherwise.unresolved(state)
+        return ~(self.evidence(state) >= self.threshold(state))
+
+    def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
+        """Return about how many plays resolve a gap to the nearest arm, if its variance falls as the plays grow."""
+        if state.conflicts.any():
+            return self._otherwise.plays_to_resolve(state, gap)
+        told = state.cautious
+        nearest = int(np.argmin(self.evidence(state)))
+        plays = float(max(state.n_plays, 1))
+        unit = told.variance[nearest] * plays
+        if told.variance[nearest] < ROUNDING**2:
+            return math.inf
+        for _ in range(20):
+            plays = 2.0 * unit * asymptotic_threshold(max(plays, 1.0), self._level) / gap**2
+        return plays
+
+    def check(self, state: PolicyState) -> Verdict:
+        """Return whether all others are ruled out."""
+        if state.conflicts.any():
+            return _without_merged(self._otherwise.check(state), state)
+        evidence, threshold = self.evidence(state), self.threshold(state)
+        if not (evidence >= threshold).all():
+            return NOT_YET
+        nearest = int(evidence.argmin())
+        reason = (
+            f"{no_better(state)}: of all others the estimates rule out {state.bandit.arms[nearest]} least, by "
+            f"{evidence[nearest]:.2f} of {threshold:.2f} nats"
+        )
+        return Verdict(True, reason, "asymptotic", state.leader, assumed_by(state, PairwiseEstimator))
+
+    def shown(self, state: PolicyState) -> Intervals:
+        """Return asymptotic intervals of the arms."""
+        if state.n_plays == 0:
+            return state.intervals
+        said, _ = most_specific_estimate(state.pairwise, lambda model: model.plug_in(state.rejected))
+        nats = asymptotic_threshold(state.n_plays, self._shown_level)
+        radius = np.sqrt(2.0 * nats * said.variance) + said.bias_bound
+        return Intervals(np.maximum(said.value - radius, 0.0), np.minimum(said.value + radius, 1.0))
+
+
+def _without_merged(verdict: Verdict, state: PolicyState) -> Verdict:
+    """Return a verdict by direct plays, without its certificate where the graph that merged arms is in doubt."""
+    if verdict.stop and verdict.assumptions:
+        return Verdict(True, f"{verdict.reason}; but {in_doubt(state)}, by which others were merged", None, verdict.arm)
+    return verdict
