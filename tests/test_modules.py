@@ -10,12 +10,10 @@ TESTS = Path(__file__).parent
 PACKAGE = Path(pgcpe.__file__).parent
 
 TESTED_WITH = {
-    "confidence/tree.py": "confidence/test_tree_region.py",
     "estimators/forest_values.py": "estimators/test_pooled_trees.py",
     "estimators/node_equations.py": "estimators/test_bglm.py",
     "graphs/formats.py": "graphs/test_load.py",
     "graphs/tables.py": "graphs/test_load.py",
-    "models/search.py": "estimators/test_pooled_bglm.py",
     "plays/frames.py": "plays/test_history.py",
     "policies/error_budget.py": "policies/test_pooled_ccpe.py",
     "policies/knowledge.py": "test_contract.py",
