@@ -1,5 +1,6 @@
 """The rules of a policy: what to play, what to recommend, when to stop."""
 
+from pgcpe.policies.rules.asymptotic import PairwiseAsymptotic
 from pgcpe.policies.rules.base import (
     Differences,
     PolicyState,
@@ -9,15 +10,14 @@ from pgcpe.policies.rules.base import (
     Verdict,
     best_arm,
 )
+from pgcpe.policies.rules.likelihood_set import LikelihoodRatioSet
 from pgcpe.policies.rules.monitored import MonitoredRules
 from pgcpe.policies.rules.phases import BudgetSpent, HighestRemaining, Phases
 from pgcpe.policies.rules.recommendation import HighestMean, HighestMidpoint, MostSpecificEstimate
 from pgcpe.policies.rules.sampling import EachOnce, HighestIndex, ObserveAndTwoCandidates, TopTwo, TwoCandidates
 from pgcpe.policies.rules.stopping import (
     DirectPairs,
-    LikelihoodRatioSet,
     MostPlayed,
-    PairwiseAsymptotic,
     PairwiseGLR,
     SeparatedIntervals,
     SeparatedOrRuledOut,
