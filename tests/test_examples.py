@@ -1,5 +1,7 @@
-"""Everything shown is executed: the notebooks run from top to bottom. (README and docstrings are doctests.)"""
+"""Everything shown is executed: the notebooks run from top to bottom. (README, docs and docstrings are doctests.)"""
 
+import doctest
+import re
 from pathlib import Path
 
 import nbformat
@@ -14,7 +16,9 @@ SAID = {
 }
 """What each notebook must have found."""
 
-NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+ROOT = Path(__file__).parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 
 @pytest.mark.slow
@@ -32,3 +36,18 @@ def test_notebook_runs(path):
     shown = str([cell.get("outputs") for cell in notebook.cells])
     assert SAID[path.stem] in shown
     assert "image/png" in shown
+
+
+def test_parts_of_ones_own_take_thirty_lines():
+    """Every class of the page that shows how to write one: what it takes, its docstring and blank lines included."""
+    shown = doctest.DocTestParser().get_examples((ROOT / "docs" / "extend.md").read_text())
+    classes = [example.source for example in shown if example.source.startswith("class ")]
+    assert len(classes) >= 6
+    assert max(source.count("\n") for source in classes) <= 30
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_every_page_is_listed_and_every_link_leads_somewhere(path):
+    assert path.stem == "index" or f"({path.name})" in (ROOT / "docs" / "index.md").read_text()
+    links = [link.split("#")[0] for link in re.findall(r"\]\(([^)]+)\)", path.read_text()) if "://" not in link]
+    assert all((path.parent / link).exists() for link in links)
