@@ -33,7 +33,9 @@ __all__ = ["AdmissibleSequence"]
 
 
 class AdmissibleSequence(IntervalEstimator):
-    """mu_O of the paper: the reward of an arm from plays of ``do()``, through its admissible sequence (Eq. 4).
+    """mu_O of the paper: the reward of an arm from plays of ``do()``, by the g-formula of its admissible sequence.
+
+    Eq. (4) is the (sequential) g-formula of Robins 1986; adjustment for a set is the case of one step.
 
     Every arm has a tree of cells (`pgcpe.estimators.forest`) with a level for each variable of Z_1, Z_2, ... in causal
     order, into which a play goes as far as the treatments before the level agree. T and r of Eqs. (8)-(10) are the
@@ -98,7 +100,7 @@ class AdmissibleSequence(IntervalEstimator):
         return self
 
     def update(self, samples: Samples) -> Self:
-        """Count every play of ``do()``; plays of other actions are no passive observations."""
+        """Count every play of ``do()`` (Algorithm 3, line 9); plays of other actions are no passive observations."""
         if (due := self._observations.add(samples)) is not None:
             codes, rewards = due
             plays = Plays(codes, np.zeros(len(codes), dtype=np.intp), rewards)
@@ -122,11 +124,11 @@ class AdmissibleSequence(IntervalEstimator):
 
     def _work_out(self, level: float) -> Intervals:
         lower, upper = np.zeros(len(self.served_)), np.ones(len(self.served_))
-        if self.radius == "lr":
+        if self.radius == "lr":  # in place of Algorithm 3, line 11
             nothing = self._forest.counts()
             intersect_intervals(self._forest, self._counts, nothing, self.served_, -math.log(level), lower, upper)
             return Intervals(lower, upper)
-        value, smallest = self.plug_in()
+        value, smallest = self.plug_in()  # Algorithm 3, line 11: mu_O (Eq. 11) -+ beta_O(T_a)
         seen = smallest > 0
         radius = np.array([self._paper_radius(int(i), smallest[i], level) for i in np.flatnonzero(seen)])
         lower[seen], upper[seen] = np.maximum(value[seen] - radius, 0.0), np.minimum(value[seen] + radius, 1.0)

@@ -19,7 +19,7 @@ __all__ = ["Estimate", "Estimated", "Estimator", "IntervalEstimator", "PairwiseE
 Rejected = NDArray[np.bool_] | None
 """Boolean array over the arms for which the graph is rejected; None for none."""
 
-GRAPH = "the graph: its separations, and that an intervention changes nothing but what it sets"
+GRAPH = "the graph: its d-separations, and that an intervention changes nothing but what it sets"
 """What is assumed where plays of other actions are counted."""
 
 MIN_CELL_COUNT = 5

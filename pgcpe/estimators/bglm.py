@@ -165,7 +165,7 @@ class BGLM(IntervalEstimator):
         return self
 
     def update(self, samples: Samples) -> Self:
-        """Count every play of ``do()``: Algorithm 1 fits passive observations alone."""
+        """Count every play of ``do()`` (Algorithm 1, line 9), which fits passive observations alone."""
         started(self)
         due = self._observations.add(samples)
         if due is not None and len(due[0]):
@@ -194,7 +194,7 @@ class BGLM(IntervalEstimator):
     def _work_out(self, delta: float) -> Intervals:
         if self._counted == 0 or self._counted < self._burn_in(delta):
             return Intervals.vacuous(len(self._on_paths))
-        self._equations.fit()
+        self._equations.fit()  # Algorithm 1, line 10: BGLM-estimate (Algorithm 2)
         mean = self._reward(self.bandit_, self._sigma(self._equations.theta))
         radius = paper_bglm_radius(
             self._counted,
@@ -208,10 +208,11 @@ class BGLM(IntervalEstimator):
             eta=self.eta,
         )
         radius[(self._on_paths & ~self._equations.determined).any(axis=1)] = 1.0
+        # Algorithm 1, line 11: sigma(theta, S) -+ beta_O
         return Intervals(np.clip(mean - radius, 0.0, 1.0), np.clip(mean + radius, 0.0, 1.0))
 
     def _burn_in(self, delta: float) -> float:
-        """Return how many observations line 5 of Algorithm 1 asks for by now."""
+        """Return how many observations Algorithm 1, line 5 asks for by now."""
         if self.burn_in is None:
             return 0.0
         t, n = float(self._counted), len(self._equations.regressions.nodes)

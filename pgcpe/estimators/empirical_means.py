@@ -112,7 +112,7 @@ class EmpiricalMeans(DirectEstimator):
         return self
 
     def update(self, samples: Samples) -> Self:
-        """Count the plays of listed arms: Algorithm 3, lines 15 and 16, and 9 for ``do()``."""
+        """Count the plays of listed arms (Algorithm 3, lines 9, 15 and 16; Algorithm 1, lines 9, 14 and 15)."""
         self._index = None
         return super().update(samples)
 
@@ -127,7 +127,7 @@ class EmpiricalMeans(DirectEstimator):
         return 1 if self.radius == "lil" else len(self.plays_)
 
     def intervals(self, level: float) -> Intervals:
-        """Return the intervals (Algorithm 3, line 17), [0, 1] without plays; only those with new plays change."""
+        """Return the intervals, [0, 1] without plays. Only those of arms with new plays are worked out again."""
         started(self)
         if level != self._level:
             self._done[:], self._level = 0, probability("level", level)
@@ -138,7 +138,7 @@ class EmpiricalMeans(DirectEstimator):
         elif self.radius in ("lucb1", "lil"):
             means, index = self.means_, self.upper_index(level)
             self._lower, self._upper = np.maximum(2.0 * means - index, 0.0), np.minimum(index, 1.0)
-        else:
+        else:  # Algorithm 3, line 17 (Algorithm 1, line 16): mu_I -+ beta_I(N_a)
             alpha = 2.0 if self.alpha is None else self.alpha
             refresh_paper(self.plays_, self.rewards_, self._done, 1.0 / level, alpha, self._lower, self._upper)
         return Intervals(self._lower.copy(), self._upper.copy())

@@ -17,7 +17,7 @@ __all__ = ["Explanation", "connecting_path", "explain"]
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why an effect can be computed from observation, or why not. ``str`` tells it in a few lines.
+    """Why an effect can be computed from observation, or why not. ``str`` says so in a few lines.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Explanation:
     sequence
         The admissible sequence, or None.
     words, latex
-        The formula (Eq. 4) in words and in LaTeX; without a sequence, what stands in the way, and an empty string.
+        The (sequential) g-formula, Eq. (4), in words and in LaTeX; without a sequence, what stands in the way, and an empty string.
     path
         Without a sequence: a path between a treatment and the outcome that stays open although all that may be
         conditioned on is; else empty.
@@ -80,7 +80,7 @@ def explain(graph: nx.DiGraph, treatments: Iterable[str], outcome: str, *, state
         given_symbols += [*(letter[v] for v in sorted(z)), letter[x]]
     leaf = f"E[{outcome}{_bar(given_names)}]"
     if factors:
-        words = f"{question} is the mean of {leaf} over {' '.join(factors)}."
+        words = f"{question} is by the g-formula the mean of {leaf} over {' '.join(factors)}."
     else:
         words = f"{question} = {leaf}: the mean where the treatments happen to have these states."
     adjusted = sorted(v for _, z in sequence for v in z)

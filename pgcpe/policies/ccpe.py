@@ -23,6 +23,18 @@ class CCPE(Policy):
     paper's radii it is the algorithm as printed, less its traps, and heuristic: for tuned constants there is no
     proof, and that for the constants of the theorem has gaps.
 
+    The lines of Algorithm 3, those of Algorithm 1 in brackets where they differ, and where they are:
+
+    ==========================  ====================================================================================
+    4: a_h, a_l                 `HighestMidpoint`, `PolicyState.challenger`
+    5-7: stop, return           `SeparatedIntervals.check`; the condition on t: ``BGLM(burn_in=)``
+    9: observe                  `ObserveAndTwoCandidates.choose`; counted by the estimators' ``update``
+    10-12 (10, 11): mu_O        `AdmissibleSequence.intervals` (`BGLM.intervals`)
+    14 (13): play a_l, a_h      `ObserveAndTwoCandidates.choose`
+    15-17 (14-16): mu_I         `EmpiricalMeans.update`, `EmpiricalMeans.intervals`
+    19 (18): intersect          ``Knowledge._intersection``; the midpoint: `HighestMidpoint.estimates`
+    ==========================  ====================================================================================
+
     Parameters
     ----------
     bandit

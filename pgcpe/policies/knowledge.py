@@ -102,7 +102,7 @@ class Knowledge:
         return Contradictions(np.flatnonzero(self.conflicts & ~conflicts), gone)
 
     def _intersection(self) -> tuple[Intervals, NDArray[np.bool_]]:
-        """Return the intersection of all intervals (Algorithm 3, line 19), and the arms where it is empty or was.
+        """Return the intersection of all intervals, step 3 of the paper, and the arms where it is empty or was.
 
         These keep their direct interval; the printed algorithms do not say what to do with them.
         """
@@ -192,6 +192,6 @@ def _intersect(lower, upper, other_lower, other_upper, conflicts):  # type: igno
         if not conflicts[i]:
             low, high = max(lower[i], other_lower[i]), min(upper[i], other_upper[i])
             if low <= high:
-                lower[i], upper[i] = low, high
+                lower[i], upper[i] = low, high  # Algorithm 3, line 19 (Algorithm 1, line 18)
             else:
                 conflicts[i] = True

@@ -16,7 +16,7 @@ from pgcpe.graphs.identification import mutilated
 def test_explanations():
     graph = dag([("Z", "X"), ("Z", "Y"), ("X", "Y")])
     why = explain(graph, do(X=1), "Y")
-    assert why.words == "E[Y | do(X)] is the mean of E[Y | Z, X] over P(Z)."
+    assert why.words == "E[Y | do(X)] is by the g-formula the mean of E[Y | Z, X] over P(Z)."
     assert why.latex == r"E[\mathrm{Y} \mid do(x)] = \sum_{z} E[\mathrm{Y} \mid z, x] P(z)"
     assert why.sequence == [("X", frozenset({"Z"}))]
     assert (why.treatments, why.outcome, why.path) == (("X",), "Y", "")
@@ -125,7 +125,10 @@ def test_the_path_in_the_way_stays_open_in_the_graph_of_its_step():
 def test_words_and_latex_of_a_sequence():
     network = case_network(case("sequential_treatments"))
     why = explain(network, ["A2", "A1"], "Y")
-    assert why.words == "E[Y | do(A1, A2)] is the mean of E[Y | C1, A1, C2, A2] over P(C1) P(C2 | C1, A1)."
+    assert (
+        why.words
+        == "E[Y | do(A1, A2)] is by the g-formula the mean of E[Y | C1, A1, C2, A2] over P(C1) P(C2 | C1, A1)."
+    )
     assert why.latex == (
         r"E[\mathrm{Y} \mid do(a_{1}, a_{2})] = \sum_{c_{1}, c_{2}} "
         r"E[\mathrm{Y} \mid c_{1}, a_{1}, c_{2}, a_{2}] P(c_{1}) P(c_{2} \mid c_{1}, a_{1})"

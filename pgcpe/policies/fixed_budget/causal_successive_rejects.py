@@ -75,7 +75,7 @@ def causal_rejection_plays(n_arms: int, budget: int) -> list[int]:
     scale = (budget / 2.0 - n_arms) / log_bar(n_arms)
     if scale <= 0:
         return []
-    n = [0.0, *(scale / (n_arms + 1 - k) for k in range(1, n_arms))]
+    n = [0.0, *(scale / (n_arms + 1 - k) for k in range(1, n_arms))]  # Algorithm 4, line 4
     exact = ((n_arms + 1 - k) * (n[k] - n[k - 1]) for k in range(1, n_arms))
     return [math.ceil(plays - 1e-9) for plays in exact]  # what is an integer but for rounding stays it
 
@@ -91,19 +91,19 @@ class _CausalRejects(Phases):
         self._phase = -1
 
     def next_phase(self, state: PolicyState) -> list[Action] | None:
-        if self._phase > 0 and self.remaining.sum() > 1:
+        if self._phase > 0 and self.remaining.sum() > 1:  # Algorithm 4, lines 10 and 9: a_k goes
             self.remaining[next(i for i in worst_first(state.estimates, state) if self.remaining[i])] = False
-        self._phase += 1
+        self._phase += 1  # line 5
         if self._phase == 0:
-            return [NULL] * self._observe
+            return [NULL] * self._observe  # line 3
         if self._phase > len(self._lengths):
-            return None
+            return None  # line 11
         known = state.plays + state.estimator(AdmissibleSequence).plug_in()[1]
         left = np.flatnonzero(self.remaining)
         left = left[np.argsort(state.rank[left])]
         plan = []
-        for _ in range(self._lengths[self._phase - 1]):
-            i = left[known[left].argmin()]
+        for _ in range(self._lengths[self._phase - 1]):  # line 6
+            i = left[known[left].argmin()]  # line 7: least T_a + N_a
             known[i] += 1
             plan.append(state.bandit.arms[i])
         return plan

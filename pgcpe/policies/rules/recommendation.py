@@ -13,7 +13,11 @@ Floats = NDArray[np.float64]
 
 
 class HighestMidpoint(RecommendationRule):
-    """The paper's a_h: the highest midpoint of the intersected intervals (Algorithm 3, line 4)."""
+    """The paper's a_h: the highest midpoint of the intersected intervals (Algorithms 1 and 3, line 4)."""
+
+    def estimates(self, state: PolicyState) -> Floats:
+        """Return the midpoints."""
+        return state.intervals.midpoint  # mu_a of Algorithm 3, line 19 (Algorithm 1, line 18)
 
 
 class HighestMean(RecommendationRule):

@@ -76,5 +76,6 @@ class ObserveAndTwoCandidates(SamplingRule):
     def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
         """Return ``do()``, a_l and a_h."""
         arms = state.bandit.arms
-        candidates = [arms[state.challenger()], arms[state.leader]]
+        candidates = [arms[state.challenger()], arms[state.leader]]  # Algorithms 1 and 3, line 4: a_l and a_h
+        # Algorithm 3, lines 9 and 14 (Algorithm 1, lines 9 and 13)
         return [NULL, *candidates] if state.bandit.may_observe else candidates

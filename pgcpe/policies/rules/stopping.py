@@ -44,8 +44,8 @@ class SeparatedIntervals(StoppingRule):
     def check(self, state: PolicyState) -> Verdict:
         """Return whether the leader's interval is separated from those of all others."""
         h, intervals = state.leader, state.intervals
-        highest = np.delete(intervals.upper, h).max()
-        if highest > intervals.lower[h] + state.epsilon:
+        highest = np.delete(intervals.upper, h).max()  # U of a_l, whichever arm was played as such
+        if highest > intervals.lower[h] + state.epsilon:  # Algorithms 1 and 3, line 5
             return NOT_YET
         reason = (
             f"{state.bandit.arms[h]} is at least {intervals.lower[h]:.3f} and every other arm at most {highest:.3f}"
@@ -54,7 +54,7 @@ class SeparatedIntervals(StoppingRule):
             reason += f", which is within epsilon = {state.epsilon:g}"
         if state.conflicts.any():
             return Verdict(True, f"{reason}; but {in_doubt(state)}", None, h)
-        return Verdict(True, reason, state.certificate, h, assumed_by(state, IntervalEstimator))
+        return Verdict(True, reason, state.certificate, h, assumed_by(state, IntervalEstimator))  # line 6
 
 
 class MostPlayed(StoppingRule):
