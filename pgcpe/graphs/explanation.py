@@ -26,7 +26,8 @@ class Explanation:
     sequence
         The admissible sequence, or None.
     words, latex
-        The (sequential) g-formula, Eq. (4), in words and in LaTeX; without a sequence, what stands in the way, and an empty string.
+        The (sequential) g-formula, Eq. (4), in words and in LaTeX; without a sequence, what stands in the way, and an
+        empty string.
     path
         Without a sequence: a path between a treatment and the outcome that stays open although all that may be
         conditioned on is; else empty.

@@ -145,8 +145,8 @@ def admissible_sequence(
 def is_admissible_sequence(graph: nx.DiGraph, sequence: Iterable[tuple[str, Iterable[str]]], outcome: str) -> bool:
     """Return whether the pairs (X_i, Z_i) are an admissible sequence for the outcome (Definition 3).
 
-    The definition as printed lacks a condition without which the g-formula (Eq. 4) can be wrong: X_1, ..., X_k must be in a
-    topological order of the graph. It is checked here.
+    The definition as printed lacks a condition without which the g-formula (Eq. 4) can be wrong: X_1, ..., X_k must be
+    in a topological order of the graph. It is checked here.
 
     Raises
     ------
