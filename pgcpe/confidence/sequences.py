@@ -62,11 +62,12 @@ def kt_interval(plays: ArrayLike, rewards: ArrayLike, alpha: float) -> Intervals
 def lucb1_radius(plays: ArrayLike, n_arms: int, iteration: int, delta: float, alpha: float = 1.0) -> Floats:
     """Return LUCB1's radius ``alpha sqrt(log(1.25 K t^4 / delta) / (2n))``; infinite where n = 0.
 
-    t counts iterations of two plays, from K at the end of the first play of every arm. Source: Kalyanakrishnan et al.
-    2012, section 3; alpha = 1 is theirs, the smaller ones of the paper's experiments have no guarantee.
+    t counts iterations of two plays, from K at the end of the first play of every arm, and for an arm played more often
+    than that its own plays: the union is over pairs n <= t. Source: Kalyanakrishnan et al. 2012, section 3; alpha = 1
+    is theirs, the smaller ones of the paper's experiments have no guarantee.
     """
-    level = math.log(1.25 * n_arms * float(iteration) ** 4 / probability("delta", delta))
     n = np.asarray(plays, dtype=np.float64)
+    level = np.log(1.25 * n_arms * np.maximum(n, float(iteration)) ** 4 / probability("delta", delta))
     return np.asarray(alpha * np.sqrt(level / (2.0 * np.maximum(n, 1e-300))), dtype=np.float64)
 
 

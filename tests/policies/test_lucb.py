@@ -92,6 +92,7 @@ def test_lil_ucb_plays_the_highest_index_and_stops_when_one_arm_outweighs_the_ot
 
 
 def test_radii_by_hand():
+    assert lucb1_radius([400], 10, 20, 0.1)[0] == pytest.approx(math.sqrt(math.log(12.5 * 400**4 / 0.1) / 800))
     assert lucb1_radius([4], 10, 20, 0.1)[0] == pytest.approx(math.sqrt(math.log(1.25 * 10 * 20**4 / 0.1) / 8))
     assert lil_radius([1, 100], 0.1).tolist() == pytest.approx(
         [1.5 * math.sqrt(0.5 * math.log(50)), 1.5 * math.sqrt(0.5 * math.log(50 * math.log(100)) / 100)]

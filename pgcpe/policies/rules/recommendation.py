@@ -11,6 +11,9 @@ __all__ = ["HighestMean", "HighestMidpoint", "MostSpecificEstimate"]
 
 Floats = NDArray[np.float64]
 
+DIGITS = 12
+"""Estimates that agree so far are equal."""
+
 
 class HighestMidpoint(RecommendationRule):
     """The paper's a_h: the highest midpoint of the intersected intervals (Algorithms 1 and 3, line 4)."""
@@ -32,5 +35,5 @@ class MostSpecificEstimate(RecommendationRule):
     """The highest estimate, each by the most specific estimator that knows of the arm, kept within its interval."""
 
     def estimates(self, state: PolicyState) -> Floats:
-        """Return the estimates."""
-        return np.clip(state.pooled.value, state.intervals.lower, state.intervals.upper)
+        """Return the estimates, rounded: arms that are equal but for the order of a sum are ties."""
+        return np.clip(state.pooled.value, state.intervals.lower, state.intervals.upper).round(DIGITS)

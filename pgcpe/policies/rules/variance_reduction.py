@@ -29,6 +29,9 @@ MANY = 8
 BATCH = 0.01
 """An action, or an iteration, is played at once for this share of the plays so far."""
 
+ROUNDING = 1e-12
+"""Gains that agree so far are ties."""
+
 LEAST_VARIANCE = 1e-20
 """Arms whose difference has no more than this are the same to the estimators."""
 
@@ -164,7 +167,8 @@ def _most(state: PolicyState, weights: Sequence[Floats]) -> Action:
         if w.any()
     )
     costs = np.array([state.bandit.costs[action] for action in state.bandit.playable])
-    return state.bandit.playable[int(np.argmax(gain / costs))]
+    worth = gain / costs
+    return state.bandit.playable[int(np.argmax(worth >= worth.max() * (1.0 - ROUNDING)))]
 
 
 def _hardly_known(state: PolicyState) -> list[Action]:
