@@ -247,10 +247,7 @@ class TableCounts:
     def add(self, samples: Samples) -> None:
         """Count plays in the bandit's coding."""
         rows, layout = self._codes.rows(samples.actions), self.layout
-        _count(
-            samples.codes, samples.which, rows, self._codes.table, self._columns, layout.parents, layout.cards,
-            layout.entry_start, self.counts,
-        )  # fmt: skip
+        _count(samples.codes, rows[samples.which], self._codes.table, self._columns, layout.arrays, self.counts)
 
     def by_node(self) -> list[Floats]:
         """Return for each node its counts, axes parents, then the node."""
@@ -321,9 +318,10 @@ def variances(slopes, reference, p, n, width):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _count(codes, which, rows, forced, columns, parents, cards, offset, counts):  # type: ignore[no-untyped-def]
+def _count(codes, settings, forced, columns, layout, counts):  # type: ignore[no-untyped-def]
+    parents, cards, _, _, offset = layout
     for play in range(len(codes)):
-        setting = rows[which[play]]
+        setting = settings[play]
         for node in range(len(columns)):
             if forced[setting, node] >= 0:
                 continue

@@ -43,6 +43,16 @@ class Derivatives(NamedTuple):
     slope: Floats
 
 
+class Tables(NamedTuple):
+    """The arrays of a `Layout` as its kernels read them."""
+
+    parents: NDArray[np.int64]
+    cards: NDArray[np.int64]
+    forced: NDArray[np.int64]
+    row_start: NDArray[np.int64]
+    entry_start: NDArray[np.int64]
+
+
 class Layout:
     """Where rows and entries of the tables stand.
 
@@ -61,6 +71,8 @@ class Layout:
         Where the entries and rows of each node begin; their numbers come last.
     width
         For each row the number of its entries.
+    arrays
+        The same as kernels read them.
 
     Examples
     --------
@@ -81,6 +93,7 @@ class Layout:
         self.row_start = np.cumsum([0, *rows])
         self.entry_start = np.cumsum([0, *(n * m for n, m in zip(rows, cards, strict=True))])
         self.width = np.repeat(self.cards, rows)
+        self.arrays = Tables(self.parents, self.cards, self.forced, self.row_start, self.entry_start)
 
     @cached_property
     def small(self) -> bool:
@@ -102,9 +115,7 @@ class Layout:
         mean = np.zeros(n_actions)
         reach = np.zeros((n_actions, self.row_start[-1]))
         slope = np.zeros((n_actions, self.entry_start[-1]))
-        _go_through(
-            self.parents, self.cards, self.forced, self.row_start, self.entry_start, tables, values, mean, reach, slope
-        )
+        _go_through(self.arrays, tables, values, mean, reach, slope)
         return Derivatives(mean, reach, slope)
 
     def extremes(self, tables: Floats, values: Floats, unseen: NDArray[np.bool_]) -> tuple[Floats, Floats]:
@@ -114,14 +125,13 @@ class Layout:
         """
         low, high = np.zeros(len(self.forced)), np.zeros(len(self.forced))
         known = np.where(np.repeat(unseen, self.width), np.nan, tables)
-        _extremes(self.parents, self.cards, self.forced, self.entry_start, known, values, low, high)
+        _extremes(self.arrays, known, values, low, high)
         return low, high
 
 
 @njit(cache=True)
-def _go_through(  # type: ignore[no-untyped-def]
-    parents, cards, forced, row_start, entry_start, tables, values, mean, reach, slope
-):
+def _go_through(layout, tables, values, mean, reach, slope):  # type: ignore[no-untyped-def]
+    parents, cards, forced, row_start, entry_start = layout
     n = len(cards)
     code, row, left = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     w, below = np.ones(n), np.zeros(n)  # of the prefix before a node: its probability, the expected reward so far
@@ -165,8 +175,9 @@ def _go_through(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _extremes(parents, cards, forced, entry_start, tables, values, least, largest):  # type: ignore[no-untyped-def]
+def _extremes(layout, tables, values, least, largest):  # type: ignore[no-untyped-def]
     """Go through all prefixes as `_go_through`, up with the extremes; rows of NaN put all on their worst or best."""
+    parents, cards, forced, _, entry_start = layout
     n = len(cards)
     code, first, left = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     low, high = np.zeros(n), np.zeros(n)  # of the states of a node so far

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -221,12 +221,12 @@ class Sigma:
             base[node] = theta[node][:first].sum()
         ones = np.zeros(len(self.forced))
         sums = np.zeros((2, len(self.forced), count, width + 1))
-        model = np.array(self.relevant), parents, coefficients, base, self.link.code, self.forced
+        equations = Equations(np.array(self.relevant), parents, coefficients, base, self.link.code, self.outcome)
         rng = np.random.default_rng(self.seed)
         step = max(1, DRAWS_AT_ONCE // count)
         for start in range(0, self.draws, step):
             thresholds = rng.random((min(step, self.draws - start), count))
-            _simulate(*model, thresholds, self.outcome, ones, sums if scores else sums[:, :0])
+            _simulate(equations, self.forced, thresholds, ones, sums if scores else sums[:, :0])
         p = ones / self.draws
         covariance = (sums[1] - p[:, None, None] * sums[0]) / self.draws
         skip = [1 - constant for constant in self.regressions.constant]  # the first entry is that of the constant
@@ -239,11 +239,21 @@ def check_draws(draws: int) -> None:
         raise ValueError(f"draws must be an integer of at least 1, but got {draws!r}")
 
 
+class Equations(NamedTuple):
+    """The equations of all nodes as the simulation reads them."""
+
+    nodes: NDArray[np.int64]
+    parents: NDArray[np.int64]
+    coefficients: Floats
+    base: Floats
+    code: int
+    outcome: int
+
+
 @njit(cache=True)
-def _simulate(  # type: ignore[no-untyped-def]
-    nodes, parents, coefficients, base, code, forced, thresholds, outcome, ones, sums
-):
+def _simulate(equations, forced, thresholds, ones, sums):  # type: ignore[no-untyped-def]
     """Add the outcomes of all draws to `ones` and the scores to `sums[0]` and, of those with outcome 1, `sums[1]`."""
+    nodes, parents, coefficients, base, code, outcome = equations
     count, width = parents.shape
     value, residual = np.zeros(count), np.zeros(count)
     for a in range(len(forced)):
