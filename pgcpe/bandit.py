@@ -29,7 +29,7 @@ LESS_AND_MORE += [("negative", "positive"), ("failure", "success"), ("off", "on"
 
 
 class CausalBandit:
-    """A causal graph with a reward and the interventions among which the best is sought.
+    """A causal graph with a reward and the interventions among which to find the best.
 
     Everything is checked here, once; the conditional distributions of a network are dropped, so that no policy can
     read them. Arms of provably equal effect are merged and stand under the one that was listed first.

@@ -51,7 +51,7 @@ def plot_intervals(table: pd.DataFrame, *, epsilon: float = 0.0, title: str = ""
         color="tab:orange",
         linestyle="--",
         linewidth=1,
-        label=f"lower end of the first + {epsilon:g}:\nwhat ends before it is told apart",
+        label=f"lower end of the first + {epsilon:g}:\narms that end below it are separated",
     )
     ax.set_ylim(-0.8, len(table) - 0.2)
     ax.legend(loc="upper left", fontsize="small")  # the best arms are on top, and on the right

@@ -24,6 +24,7 @@ from pgcpe import (
     CausalSuccessiveRejects,
     EmpiricalMeans,
     Encoder,
+    ErrorBudget,
     LilUCB,
     ParallelBandit,
     Policy,
@@ -130,7 +131,11 @@ TABLE = [
     ("BGLM", lambda: BGLM().fit(GRAPH, [ROW | {"X": None}]), "row 0 .* has no value for X"),
     ("BGLM", lambda: BGLM().start(question()).intervals(2.0), "level must be between"),
     ("CCPE", lambda: CCPE(question(), delta=0), "delta must be between 0 and 1"),
-    ("CCPE", lambda: CCPE(question(), direct=AdmissibleSequence()), "direct must be EmpiricalMeans"),
+    (
+        "CCPE",
+        lambda: CCPE(question(), direct=AdmissibleSequence()),
+        "direct must be a DirectEstimator",
+    ),
     ("LUCB", lambda: LUCB(question(), epsilon=1), "epsilon must be at least 0"),
     ("LUCB", lambda: LUCB(question(), radius="lr"), "radius must be"),
     ("KLLUCB", lambda: KLLUCB(GRAPH), "bandit must be a CausalBandit"),
@@ -173,6 +178,13 @@ TABLE = [
     ("repeat", lambda: repeat({}, question, seeds=[0], budgets=[5]), "there must be at least one policy"),
     ("repeat", lambda: repeat({"CCPE": CCPE}, question, seeds=[0], budgets=[-5]), "budgets must be positive"),
     ("Policy", lambda: Policy(GRAPH, direct=EmpiricalMeans(), sampling=None, stopping=None), "must be a CausalBandit"),
+    (
+        "Policy",
+        lambda: Policy(question(), sampling=None, stopping=None),
+        "sampling must be a SamplingRule",
+    ),
+    ("ErrorBudget", lambda: ErrorBudget({"a": 0.7, "b": 0.7}, 0.1), "shares must sum to at most 1"),
+    ("ErrorBudget", lambda: ErrorBudget({"a": 0.7}, 0.1).spend("b"), "there is no share for 'b'; there are 'a'"),
     ("Policy", lambda: LUCB(question()).tell(do(X=2), ROW), "X has the states 0, 1, but got 2"),
     ("kt_interval", lambda: kt_interval([5], [1, 2], 0.1), "finite arrays over the arms"),
     ("kt_interval", lambda: kt_interval([5], [1], 1.0), "alpha must be between"),
@@ -188,8 +200,13 @@ TABLE = [
     ("likelihood_ratio_interval", lambda: likelihood_ratio_interval([], [np.nan], [0], 0.1), "must be finite"),
 ]
 
-WITHOUT_MISTAKES = {"Environment", "Estimate", "Estimator", "Intervals", "Result", "shipped_networks"}
-"""Protocols, values that others make, and a function without arguments."""
+WITHOUT_MISTAKES = {
+    *("Environment", "Estimator", "IntervalEstimator", "DirectEstimator", "PairwiseEstimator"),
+    *("SamplingRule", "RecommendationRule", "StoppingRule"),
+    *("Estimate", "Estimated", "Intervals", "PolicyState", "Result", "Verdict"),
+    "shipped_networks",
+}
+"""Contracts, values that others make, and a function without arguments."""
 
 
 @pytest.mark.parametrize(("name", "mistake", "message"), TABLE, ids=[f"{row[0]}-{i}" for i, row in enumerate(TABLE)])

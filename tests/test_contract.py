@@ -209,7 +209,7 @@ def test_any_action_on_observed_variables_may_be_told(make, bandit):
     policy.tell([odd], environment.perform([odd]))
     assert policy.n_plays == 1
     table = policy.result().table
-    listed = odd in bandit.listed  # merged by name; an action that is not listed is nobody's direct play
+    listed = odd in bandit.listed  # merged by name; an action that is not listed is no arm's direct play
     assert table.n_plays[table.action == do(Cancer="True")].tolist() == [int(listed)]
 
 

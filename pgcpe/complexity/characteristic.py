@@ -1,4 +1,4 @@
-"""Characteristic times: how many plays any algorithm needs on an instance, whatever it does."""
+"""Characteristic times: how many plays every algorithm needs on an instance."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 SMALLEST_LOG_DELTA = -700.0
-"""No smaller delta is told from 0."""
+"""Smaller deltas are treated as 0."""
 
 
 def least_plays(time: float, delta: float) -> float:

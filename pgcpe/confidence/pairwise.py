@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 def transport_costs(plays: ArrayLike, rewards: ArrayLike, leader: int, epsilon: float = 0.0) -> Floats:
-    """Return what the data say against each arm being better than the leader by epsilon, in nats.
+    """Return the evidence against each arm being better than the leader by epsilon, in nats.
 
     ``min n_h kl(p_h, m_h) + n_l kl(p_l, m_l)`` over all means with ``m_l - m_h >= epsilon``, h the leader: the log of
     the generalised likelihood ratio, 0 where the empirical means do not contradict it.

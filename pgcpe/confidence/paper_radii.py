@@ -110,7 +110,7 @@ def paper_bglm_radius(
 
 
 def paper_observational_union(n_treatments: int, n_adjusted: int, n_cells: int, n_arms: int) -> float:
-    """Return ``20 k |A| Z_a I_a``, the number of events that beta_O's union bound pays for."""
+    """Return ``20 k |A| Z_a I_a``, the number of events in beta_O's union bound."""
     return 20.0 * max(n_treatments, 1) * n_arms * max(n_adjusted, 1) * n_cells
 
 

@@ -18,7 +18,7 @@ __all__ = ["interval_since", "likelihood_ratio_interval", "tree_interval"]
 Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-6
-"""How far outside of the region's extremes a bound may lie for want of convergence."""
+"""How far outside of the region's extremes a bound may lie because an iteration has not converged."""
 
 NEGLIGIBLE = 1e-9
 """A bound that a smaller multiplier cannot lower by more is taken as it is."""

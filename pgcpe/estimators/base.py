@@ -23,7 +23,7 @@ GRAPH = "the graph: its d-separations, and that an intervention changes nothing 
 """What is assumed where plays of other actions are counted."""
 
 MIN_CELL_COUNT = 5
-"""Of a cell with fewer plays the smoothing may be far off."""
+"""The smoothed estimate of a cell with fewer plays may be far off."""
 
 
 class Estimate(NamedTuple):
@@ -34,7 +34,7 @@ class Estimate(NamedTuple):
 
 
 class Estimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is not typed
-    """Learns from plays what its kind says of the arms: intervals (`IntervalEstimator`), pairs (`PairwiseEstimator`).
+    """Learns from plays: intervals of the arms (`IntervalEstimator`), their differences (`PairwiseEstimator`), or both.
 
     The constructor only stores, so that ``get_params`` and ``sklearn.base.clone`` work; what is learned has names that
     end in ``_``. A policy works on a clone: one estimator can be handed to many.
@@ -60,7 +60,7 @@ class Estimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is no
         return (GRAPH,)
 
     def contradictions(self, level: float) -> NDArray[np.bool_]:
-        """Return the arms whose own plays contradict what it says of them from all others.
+        """Return the arms whose own plays contradict what it infers about them from all others.
 
         If its assumptions hold, any arm is ever among them with probability at most `level`. By default none is.
         """
@@ -71,7 +71,7 @@ class Estimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is no
         return False
 
     def without_own_plays(self) -> NDArray[np.float64] | None:
-        """Return what it says of every arm without the arm's own plays; None if it cannot say."""
+        """Return the estimate of every arm without the arm's own plays; None if it has none."""
         return None
 
 
@@ -102,7 +102,7 @@ class IntervalEstimator(Estimator):
 
 
 class Estimated(NamedTuple):
-    """What an estimator says of every arm, alone or below a leader: arrays over the arms."""
+    """Estimates of the arms, or of how far they are below a leader: arrays over the arms."""
 
     value: NDArray[np.float64]
     variance: NDArray[np.float64]

@@ -63,7 +63,7 @@ class DirectEstimator(IntervalEstimator):
         return self
 
     def update(self, samples: Samples) -> Self:
-        """Count the plays of listed arms; an action that is not listed is nobody's direct play, whatever its effect."""
+        """Count the plays of listed arms alone: an unlisted action of equal effect is no direct play."""
         bandit = self.bandit_
         listed = np.array([bandit.listed_index(action) for action in samples.actions], dtype=np.int64)
         add_plays(listed, samples.which, samples.known_rewards, self.listed_plays_, self.listed_rewards_)

@@ -47,8 +47,8 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
     with what was counted before and lose fewer nats (`interval_since`); each spends a share of delta fixed
     in advance (`snapshot_share`).
 
-    Estimates and differences are those of smoothed frequencies. An arm without a tree, one for which the graph is
-    rejected, and one whose own plays say more than its tree, is estimated from its own plays alone.
+    Estimates are those of smoothed frequencies, differences those of plain ones. An arm without a tree, one for which
+    the graph is rejected, and one that its own plays determine better than its tree, is estimated from its own plays.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rows of a table that borrow from one another: each drawn towards what an additive model of all of them says."""
+"""Partial pooling: the rows of a table, shrunk towards an additive model of all of them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ RIDGE = 2.0
 """In plays: how much each coefficient but the mean is held near 0."""
 
 STRENGTHS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0])
-"""How many plays what the model says of a row may count, beside those of the row."""
+"""How many plays the additive fit of a row may count for, beside the row's own."""
 
 CHARGE = 2.0
 """What a degree of freedom of the additive model costs, in nats. One is what its optimism asks for; two protect tables
-without any structure (Experiment 2) and make additive ones (Experiment 3) a little slower to be believed."""
+without any structure (Experiment 2), at the price of shrinking additive ones (Experiment 3) a little later."""
 
 LEAST = 0.02
 """The additive model, which is linear, is cut off here before its shares are made to sum to 1."""

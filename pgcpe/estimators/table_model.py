@@ -128,9 +128,9 @@ class TableModel(PairwiseEstimator):
     def estimates(self, rejected: Rejected = None) -> Estimated:
         """Return the estimate of every arm for ranking, its variance, and what it may be off by.
 
-        Here, where the best guess is wanted, tables are smoothed, and the rows of those with three parents or more
-        borrow from one another (`pgcpe.estimators.shrinkage`; `pseudo_count` concerns the others). `plug_in` and
-        `differences` are of plain frequencies: a certificate counts no play for more than one row.
+        These are for ranking: tables are smoothed, those with three parents or more by partial pooling of their rows
+        (`pgcpe.estimators.shrinkage`; `pseudo_count` concerns the others). `plug_in` and `differences` use plain
+        frequencies: for a certificate no play counts in more than one row.
         """
         _, _, found = self._derivatives()
         if self._guess is None:

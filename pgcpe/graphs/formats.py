@@ -74,7 +74,7 @@ def refuse_other_formats(head: str) -> None:
 
 
 def binary_format(raw: bytes) -> str | None:
-    """Return what to say of bytes that are no text and of a known kind, else None."""
+    """Return a message about bytes that are a known binary format, else None."""
     for pattern, name, way_out in BINARIES:
         if re.match(pattern, raw):
             return _sentence(name, way_out)

@@ -1,4 +1,4 @@
-"""What a graph says of its variables: structure, latents, states. Every public function reads graphs through here."""
+"""The structure, latents and states of a graph. Every public function reads graphs through here."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def structure_of(graph: nx.DiGraph) -> DAG:
     TypeError
         If it is no graph with directed edges, or a variable is not named by a string.
     ValueError
-        If an edge has no direction, there is a cycle (which pgmpy's ``add_edge`` lets through), or a latent variable is
+        If an edge has no direction, there is a cycle (which pgmpy's ``add_edge`` accepts), or a latent variable is
         none of the graph.
     """
     _check_kind(graph)

@@ -67,7 +67,7 @@ class Encoder:
     Attributes
     ----------
     dropped
-        How many plays were dropped by ``missing="drop"`` for want of each variable.
+        How many plays were dropped by ``missing="drop"``, by the variable that was missing.
     """
 
     def __init__(self, question: Question) -> None:

@@ -20,7 +20,7 @@ from pgcpe.estimators.schedule import next_due
 from pgcpe.plays.actions import Action
 from pgcpe.plays.encoding import Encoder
 from pgcpe.policies.error_budget import ErrorBudget
-from pgcpe.policies.knowledge import Contradictions, Knowledge, check_budgets, check_parts
+from pgcpe.policies.knowledge import Contradictions, Knowledge, check_budgets, check_parts, check_rules
 from pgcpe.policies.loop import play
 from pgcpe.policies.result import Result, arms_table, left_open, to_close
 from pgcpe.policies.rules.base import (
@@ -45,7 +45,7 @@ CERTIFIED = ("direct", "exact")
 
 
 MISSING = "missing values are independent of the outcome"
-"""What is assumed where plays were dropped for want of a value."""
+"""What is assumed where plays with a missing value were dropped."""
 
 
 class Certified(NamedTuple):
@@ -130,6 +130,7 @@ class Policy:
             parts |= {"direct": direct, "models": models, "error_budget": error_budget, "shown": shown}
             self._parts = copy.deepcopy(parts)
         direct = EmpiricalMeans() if direct is None else direct
+        check_rules(sampling=sampling, stopping=stopping, recommendation=recommendation)
         check_parts(direct, models, epsilon, delta)
         check_budgets(delta, error_budget=error_budget, shown=shown)
         if self.plays_arms and (barred := [str(arm) for arm in bandit.arms if arm not in bandit.costs]):
@@ -181,7 +182,7 @@ class Policy:
         ----------
         n
             How many, for experiments that are run in batches: the iteration is repeated. By default one iteration, or
-            what of it was not told yet. A policy that goes by phases gives what is left of the phase, or the first n.
+            what of it was not told yet. A policy that plays in phases gives what is left of the phase, or the first n.
         """
         if n is None:
             return list(self._plan.left)
@@ -216,7 +217,7 @@ class Policy:
         Warns
         -----
         UserWarning
-            When direct plays and what the graph makes of all others turn out to contradict each other.
+            When direct plays contradict what the graph infers from all others.
         """
         told = self._encoder.encode(actions, samples, missing=missing)
         while len(told):
@@ -264,7 +265,7 @@ class Policy:
         if len(found.arms):
             said = f"the graph is in doubt: direct plays contradict the graph at {self._knowledge.in_words(found.arms)}"
             if np.count_nonzero(self._knowledge.conflicts) > 1 and self._knowledge.models:
-                said += "; nothing is estimated through it any more"
+                said += "; no estimate uses it any more"
             warnings.warn(f"{said}; {self._stopping.after_conflict}", stacklevel=4)
         for model, instead in found.models:
             what = ", ".join(said for said in model.assumptions if said != GRAPH)
@@ -351,7 +352,7 @@ class Policy:
 
     @property
     def dropped_(self) -> dict[str, int]:
-        """How many plays told with ``missing="drop"`` were left out for want of each variable."""
+        """How many plays told with ``missing="drop"`` were left out, by the variable that was missing."""
         return dict(self._encoder.dropped)
 
     @property

@@ -16,9 +16,9 @@ from pgcpe.estimators.base import GRAPH, Estimator, IntervalEstimator, Rejected
 from pgcpe.estimators.empirical_means import DirectEstimator
 from pgcpe.plays.samples import Samples, SamplesBuffer
 from pgcpe.policies.error_budget import ErrorBudget
-from pgcpe.policies.rules.base import PolicyState, Seed
+from pgcpe.policies.rules.base import PolicyState, RecommendationRule, SamplingRule, Seed, StoppingRule
 
-__all__ = ["Contradictions", "Knowledge", "check_budgets", "check_parts"]
+__all__ = ["Contradictions", "Knowledge", "check_budgets", "check_parts", "check_rules"]
 
 
 class Contradictions:
@@ -136,7 +136,7 @@ class Knowledge:
 
     @property
     def _rejected(self) -> Rejected:
-        """The arms for which the graph is not to be believed: one in conflict, or all as soon as there are two."""
+        """The arms for which the graph is rejected: the one in conflict, or all as soon as there are two."""
         n = np.count_nonzero(self.conflicts)
         return None if n == 0 else self.conflicts.copy() if n == 1 else np.ones_like(self.conflicts)
 
@@ -168,6 +168,17 @@ def check_budgets(delta: float, **budgets: ErrorBudget | None) -> None:
             raise TypeError(f"{name} must be an ErrorBudget, such as ErrorBudget({{...}}, delta), but got {budget!r}")
         if budget.delta != delta:
             raise ValueError(f"{name} must split the delta of the policy, {delta:g}, but splits {budget.delta:g}")
+
+
+def check_rules(*, sampling: SamplingRule, stopping: StoppingRule, recommendation: RecommendationRule | None) -> None:
+    """Check that rules are what they are passed as: objects, not their classes."""
+    for name, rule, kind in (
+        ("sampling", sampling, SamplingRule),
+        ("stopping", stopping, StoppingRule),
+        ("recommendation", recommendation or RecommendationRule(), RecommendationRule),
+    ):
+        if not isinstance(rule, kind):
+            raise TypeError(f"{name} must be a {kind.__name__}, but got {rule!r}")
 
 
 def check_parts(direct: DirectEstimator, models: Sequence[Estimator], epsilon: float, delta: float) -> None:

@@ -1,4 +1,4 @@
-"""PooledCCPE: every play counted, exact intervals, and the play that adds most."""
+"""PooledCCPE: every informative play counted, arms compared in pairs, four guarantees."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ class PooledCCPE(Policy):
 
     An arm is estimated from the plays of all actions: through a tree of its own (`PooledTrees`), which a play enters as
     far as it shows the tree's factors as observation does, and, where the reward has no hidden causes in common with
-    others, through the tables P(X | parents) of all nodes (`TableModel`). Where there are tables they are what counts,
-    for of estimates that hold there none varies less; where little was seen of them the stop may go by the trees.
+    others, through the tables P(X | parents) of all nodes (`TableModel`). Tables are used where there are any,
+    since no estimate that is valid there varies less; where they have few counts the stop may use the trees.
 
     **exact** (the default): stops when every other arm is separated from the recommended one by exact intervals, or
     ruled out by direct plays (`SeparatedOrRuledOut`). The arm returned is within epsilon of the best with probability
     at least 1 - delta at any number of plays, for rewards of any distribution on [0, 1], if the graph is right.
 
     **direct**: stops when plays of the arms themselves rule out every other arm, in pairs (`DirectPairs`); the graph
-    only helps to choose what to play. It holds whatever the graph.
+    only helps to choose what to play. It holds even if the graph is wrong.
 
     **asymptotic**: stops when the estimated differences are large for their standard errors (`PairwiseAsymptotic`), by
     far the earliest; what it claims holds in the limit of many plays.
@@ -137,7 +137,9 @@ class PooledCCPE(Policy):
         if barred := [
             str(arm) for arm, some in zip(bandit.arms, known, strict=True) if not some and arm not in bandit.costs
         ]:
-            raise ValueError(f"no play tells of an arm that is not identified: playable lacks {', '.join(barred[:5])}")
+            raise ValueError(
+                f"an arm that the graph does not identify must be playable, but playable lacks {', '.join(barred[:5])}"
+            )
 
 
 def _shares(model: str | BGLM | None) -> dict[str, Mapping[str, float]]:

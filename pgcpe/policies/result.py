@@ -1,4 +1,4 @@
-"""What a run found, for people to read: a table, a picture, the reason why it stopped."""
+"""What a run found: a table, a picture, the reason why it stopped."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Result:
     certified
         Whether it is proved to be within `epsilon` of the best with probability ``1 - delta``, if `assumptions` hold.
     certificate
-        ``"direct"`` (from plays of the arms themselves, whatever the graph); ``"exact"`` (if the graph is right);
+        ``"direct"`` (from plays of the arms themselves, on any graph); ``"exact"`` (if the graph is right);
         ``"numerical"`` (the set is exact, the search over it is not proved); ``"asymptotic"`` (it holds in the limit of
         many plays); ``"heuristic"`` (the constants are not proved); or None.
     stop_reason
@@ -62,7 +62,7 @@ class Result:
     error_budget
         How delta was split.
     dropped
-        How many plays told with ``missing="drop"`` were left out for want of each variable.
+        How many plays told with ``missing="drop"`` were left out, by the variable that was missing.
     """
 
     recommendation: Action
@@ -91,7 +91,7 @@ class Result:
 
     @property
     def summary(self) -> str:
-        """What is recommended, what that is worth, why the run ended and what it took, in two lines."""
+        """What is recommended, its certificate and what that rests on, why the run ended and what it took."""
         best = self.table.iloc[0]
         worth = {
             "direct": f"within {self.epsilon:g} of the best with probability at least {1 - self.delta:g}",

@@ -411,7 +411,7 @@ def test_it_fits_observations_alone_every_so_many_plays():
 
 
 def test_no_interval_before_the_equations_are_determined():
-    """do(E=.) is told from E alone, which took one value; the arms that set E are not determined."""
+    """do(E=.) is learned from E alone, which took one value; the arms that set E are not determined."""
     network = truth("logit")
     bandit = question().recording(list("ABCDE"))
     frame = SimulatedEnvironment(network, seed=0).sample(do(), 300).to_frame()

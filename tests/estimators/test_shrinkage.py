@@ -1,4 +1,4 @@
-"""Rows of a table that borrow from one another, beside their definition and beside plain rows."""
+"""Partially pooled rows of a table, beside their definition and beside plain rows."""
 
 import math
 

@@ -229,7 +229,7 @@ def test_a_gain_is_the_fall_of_the_variances_as_every_row_grows_by_its_reach():
         fall = (spread / (n - step * met)).sum() - (spread / (n + step * met)).sum()
         assert gain == pytest.approx(fall / (2 * step), rel=1e-6)
         assert gain > 0
-    assert model.variance_reduction(0, np.eye(5)[0]) == pytest.approx(0.0, abs=1e-18)  # the leader is told from itself
+    assert model.variance_reduction(0, np.eye(5)[0]) == pytest.approx(0.0, abs=1e-18)  # the leader against itself
 
 
 def test_distrusted_arms_are_not_compared():

@@ -178,7 +178,7 @@ def test_arms_that_the_graph_says_are_one_rest_on_it():
     bandit = CausalBandit(DAG([("A", "B"), ("B", "Y")]), reward="Y", arms=[do(B=1), do(A=0, B=1)])
     policy = Policy(bandit, sampling=TwoCandidates(), stopping=Naive())
     assert (policy.certificate, policy.certified_at) == ("exact", 0)
-    assert policy.assumptions == ("the graph's word that 1 arm has the effect of one of the others",)
+    assert policy.assumptions == ("the graph: 1 listed arm has the same effect as another",)
 
 
 # ------------------------------------------------------------------------------------------------- what was left out

@@ -115,7 +115,7 @@ def test_a_refuted_assumption_withdraws_the_certificate():
     with pytest.warns(UserWarning, match="the graph is in doubt"):
         policy.tell(do(A=1), {"A": [1] * 60, "Y": [1] * 60})
     assert (policy.stopped, policy.certificate, policy.certified_at) == (False, None, None)
-    with pytest.warns(UserWarning, match="nothing is estimated through it any more"):
+    with pytest.warns(UserWarning, match="no estimate uses it any more"):
         policy.tell(do(A=0), {"A": [0] * 60, "Y": [0] * 60})
     assert (policy.recommendation, policy.certificate, policy.assumptions) == (do(A=1), "direct", ())
 

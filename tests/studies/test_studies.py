@@ -87,7 +87,7 @@ def test_causal_successive_rejects_beside_its_bound_and_its_rivals():
     fixed = rows[~rows["experiment"].isin(module.QUESTIONS)]
     assert sorted(set(fixed["m"])) == sorted(module.HARD)
     assert (fixed["plays"] <= module.BUDGET).all()
-    assert (fixed["bound"] == 1.0).all()  # it says nothing at this size, as the notebook says
+    assert (fixed["bound"] == 1.0).all()  # vacuous at this size, as the notebook says
     errors = 1.0 - fixed.pivot_table(index="m", columns="policy", values="correct")
     for ours in ("Causal SR", "Causal SR, variance"):
         assert (errors[ours] < errors[["Successive Rejects", "Sequential Halving"]].min(axis=1)).all()

@@ -1,4 +1,4 @@
-"""A stopping rule by estimates and their standard errors: what it claims holds in the limit of many plays."""
+"""A stopping rule by estimates and their standard errors, valid in the limit of many plays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PairwiseAsymptotic(StoppingRule):
 
     Asymptotic: it holds in the limit, for sampling rules under which every part that matters of what is estimated keeps
     a positive share of the plays. A rule that looks for its weakness can make it fail. It never stops before a hundred
-    plays: an effect that is the product of two, both not known yet, would look surely small.
+    plays: an effect that is the product of two, both not known yet, would look precisely estimated and small.
 
     Once direct plays contradict the graph, another rule takes its place.
 
@@ -51,7 +51,7 @@ class PairwiseAsymptotic(StoppingRule):
         self._shown_level = probability("shown_level", shown_level)
 
     def evidence(self, state: PolicyState) -> NDArray[np.float64]:
-        """Return what the estimates say against each arm, in nats: 0 where they favour it, infinite at the leader."""
+        """Return the evidence against each arm, in nats: 0 where the estimates favour it, infinite at the leader."""
         told = state.cautious
         gap = np.where(told.gap + state.epsilon > ROUNDING, told.gap + state.epsilon, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):

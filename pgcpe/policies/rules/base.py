@@ -1,4 +1,4 @@
-"""The parts of a policy beside its estimators: what they are asked, and what they are shown."""
+"""The contracts of the three rules of a policy, and the state that is passed to them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Differences(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PolicyState:
-    """What a policy knows at a look. All of its rules are shown the same.
+    """What a policy knows when it decides; all of its rules get the same value.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class PolicyState:
     conflicts
         Boolean array over the arms: where direct plays and all others contradicted each other.
     rejected
-        Boolean array over the arms: for which the graph is not to be believed any more; None for none.
+        Boolean array over the arms: for which the graph is rejected; None for none.
     models
         The estimators besides the direct means, each of which assumes more than those before it.
     n_plays, n_observed
@@ -146,7 +146,7 @@ class PolicyState:
 
     @cached_property
     def pooled(self) -> Estimated:
-        """What the most specific estimator that knows of it says of each arm."""
+        """The estimate of each arm by the most specific estimator that covers it."""
         return most_specific_estimate(self.pairwise, lambda model: model.estimates(self.rejected))[0]
 
     @cached_property
@@ -183,10 +183,10 @@ class PolicyState:
 def most_specific_estimate(
     models: Sequence[PairwiseEstimator], ask: Callable[[PairwiseEstimator], Estimated]
 ) -> tuple[Estimated, NDArray[np.intp]]:
-    """Return for each arm what the last estimator says that knows of it, with a finite variance, and which that is.
+    """Return each arm's estimate by the last estimator that has a finite variance for it, and which estimator that is.
 
-    The later ones assume more and vary less where it holds. To take the smaller of two variances instead would favour
-    the one that is too small by chance. The earlier ones are not asked where nobody needs them.
+    The later ones assume more, and vary less where that holds. Taking the smaller of two estimated variances instead
+    would favour the one that is too small by chance. The earlier ones are evaluated only where needed.
     """
     said = ask(models[-1])
     by = np.full(len(said.value), len(models) - 1)
@@ -255,7 +255,7 @@ class RecommendationRule:
     """Says which arm would be returned now, by default that of the highest midpoint. No guarantee rests on it."""
 
     def estimates(self, state: PolicyState) -> Floats:
-        """Return an array over the arms, in the unit of the reward: what they are ranked by and people are shown."""
+        """Return an array over the arms, in the unit of the reward: the estimates to rank by and to report."""
         return state.intervals.midpoint
 
     def eligible(self, state: PolicyState) -> Bools | None:
@@ -287,11 +287,11 @@ class StoppingRule(ABC):
         return np.asarray(np.arange(len(state.plays)) != state.leader)
 
     def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
-        """Return about how many plays it takes to resolve a gap; infinite if it cannot be said."""
+        """Return about how many plays it takes to resolve a gap; infinite if unknown."""
         return math.inf
 
     def shown(self, state: PolicyState) -> Intervals:
-        """Return the intervals that people are shown beside the verdict, by default those of the estimators."""
+        """Return the intervals to report beside the verdict, by default those of the estimators."""
         return state.intervals
 
 
@@ -305,7 +305,7 @@ def n_arms_of(bandit: CausalBandit) -> int:
 def best_arm(
     values: Floats, plays: Floats, rank: NDArray[np.int64], *, skip: int = -1, allowed: Bools | None = None
 ) -> int:
-    """Return the arm of the largest value but one to skip; ties go to fewest plays, then to the random order.
+    """Return the arm of the largest value, without the one to skip; ties go to fewest plays, then to the random order.
 
     Arms that are not allowed come after all others.
     """

@@ -59,12 +59,12 @@ class LikelihoodRatioSet(StoppingRule):
         return float(2.0 * variance * state.n_plays * asked / gap**2)
 
     def _model(self, state: PolicyState) -> PooledBGLM | None:
-        """Return the model unless it is not to be believed any more."""
+        """Return the model unless it was rejected."""
         found = [model for model in state.models if isinstance(model, PooledBGLM)]
         return found[0] if found and not state.conflicts.any() else None
 
     def check(self, state: PolicyState) -> Verdict:
-        """Return whether the leader is the best all over the set."""
+        """Return whether the leader is best for all coefficients in the set."""
         if (model := self._model(state)) is None:
             return self._otherwise.check(state)
         if self.unresolved(state).any() or state.n_plays < RECHECK_GROWTH * self._searched:

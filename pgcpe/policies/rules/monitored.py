@@ -17,7 +17,7 @@ RECHECK_GROWTH = 1.01
 
 
 class MonitoredRules(StoppingRule):
-    """Stop by one of several rules, and keep at how many plays each of them would first have stopped.
+    """Stop by one of several rules, and record after how many plays each of them would first have stopped.
 
     The others are looked at when the plays have grown by a hundredth.
 

@@ -91,7 +91,7 @@ class BudgetSpent(StoppingRule):
 
 
 def checked_budget(budget: int, least: int, n_arms: int) -> int:
-    """Return a budget once it is an integer and enough."""
+    """Return a budget, checked to be an integer of at least `least` plays."""
     if not isinstance(budget, Integral) or isinstance(budget, bool):
         raise TypeError(f"budget must be an integer, but got {budget!r}")
     if budget < least:

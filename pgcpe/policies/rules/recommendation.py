@@ -32,7 +32,7 @@ class HighestMean(RecommendationRule):
 
 
 class MostSpecificEstimate(RecommendationRule):
-    """The highest estimate, each by the most specific estimator that knows of the arm, kept within its interval."""
+    """The highest estimate, each by the most specific estimator that covers the arm, clipped to its interval."""
 
     def estimates(self, state: PolicyState) -> Floats:
         """Return the estimates, rounded: arms that are equal but for the order of a sum are ties."""

@@ -93,7 +93,7 @@ class PairwiseGLR(StoppingRule):
         self._threshold = -math.log(probability("level", level))
 
     def evidence(self, state: PolicyState) -> NDArray[np.float64]:
-        """Return what direct plays say against each arm, in nats; infinite at the leader."""
+        """Return the evidence of direct plays against each arm, in nats; infinite at the leader."""
         return np.asarray(statistics(state.plays, state.rewards, state.leader, state.epsilon))
 
     def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
@@ -126,7 +126,7 @@ class PairwiseGLR(StoppingRule):
 
 
 class DirectPairs(PairwiseGLR):
-    """`PairwiseGLR` over all *listed* arms, each by the plays of itself alone: it holds whatever the graph.
+    """`PairwiseGLR` over all *listed* arms, each by the plays of itself alone: it holds even if the graph is wrong.
 
     Where the graph merged arms the recommended class is represented by its first listed arm, and every other listed arm
     has to be ruled out by plays of its own.
@@ -184,15 +184,19 @@ class SeparatedOrRuledOut(StoppingRule):
             return NOT_YET
         arms, by_pairs = state.bandit.arms, int(np.count_nonzero(self.overlapping(state)))
         by_intervals = len(arms) - 1 - by_pairs
-        reason = no_better(state)
-        reason += f": {by_intervals} are below it by their intervals" if by_intervals else ""
-        reason += ("," if by_intervals else ":") + f" {by_pairs} are ruled out by direct plays" if by_pairs else ""
+        said = [f"{_number(by_intervals)} below it by their intervals"] if by_intervals else []
+        said += [f"{_number(by_pairs)} ruled out by direct plays"] if by_pairs else []
+        reason = f"{no_better(state)}: {', '.join(said)}"
         if not state.conflicts.any():
             assumed = assumed_by(state, IntervalEstimator) if by_intervals else merging_assumed(state)
             return Verdict(True, reason, state.certificate, state.leader, assumed)
         if merging_assumed(state):
             return Verdict(True, f"{reason}; but {in_doubt(state)}, by which others were merged", None, state.leader)
         return Verdict(True, reason, "direct", state.leader)
+
+
+def _number(n: int) -> str:
+    return f"{n} {'is' if n == 1 else 'are'}"
 
 
 def no_better(state: PolicyState) -> str:
@@ -212,7 +216,7 @@ def merging_assumed(state: PolicyState) -> tuple[str, ...]:
     if not state.bandit.merges_arms:
         return ()
     more = sum(map(len, state.bandit.merged.values())) - len(state.bandit.arms)
-    return (f"the graph's word that {more} {'arm has' if more == 1 else 'arms have'} the effect of one of the others",)
+    return (f"the graph: {more} listed {'arm has' if more == 1 else 'arms have'} the same effect as another",)
 
 
 def assumed_by(state: PolicyState, kind: Any) -> tuple[str, ...]:

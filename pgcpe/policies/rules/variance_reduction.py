@@ -1,4 +1,4 @@
-"""Sampling rules of `PooledCCPE`: which play adds most to what is known of the arms in question."""
+"""Sampling rules of `PooledCCPE`: which play is most informative about the unresolved arms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROUNDS = 10
 """Of so many plays at least one observes."""
 
 MANY = 8
-"""Observation is in every iteration as long as more arms than that are open: it helps many a little, none much."""
+"""``do()`` is in every iteration while more arms than this are unresolved: it helps many of them, each a little."""
 
 BATCH = 0.01
 """An action, or an iteration, is played at once for this share of the plays so far."""
@@ -37,7 +37,7 @@ LEAST_VARIANCE = 1e-20
 
 
 class ObserveLeaderAndOpen(SamplingRule):
-    """``do()``, the leader, and the arm of the highest upper bound among those that the stop is still open for.
+    """``do()``, the leader, and the unresolved arm of the highest upper bound.
 
     In place of what may not be played comes the action that adds most to the difference of the two. The iteration is
     repeated for one play in a hundred of those so far.
@@ -55,7 +55,7 @@ class ObserveLeaderAndOpen(SamplingRule):
         self._stopping, self._observe = stopping, observe
 
     def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
-        """Return the iteration."""
+        """Return the actions of the iteration."""
         arms, h = state.bandit.arms, state.leader
         left = np.flatnonzero(self._stopping.unresolved(state))
         challenger = self._challenger(state, left)
@@ -78,9 +78,9 @@ class ObserveLeaderAndOpen(SamplingRule):
 
 
 class Informed(SamplingRule):
-    """What the rules that weigh plays by what they add have in common.
+    """The common part of the rules that choose the play of the greatest variance reduction.
 
-    Twenty observations come first, then two plays of every arm that no model knows of. One play in ten observes (where
+    Twenty observations come first, then two plays of every arm that no model covers. One play in ten observes (where
     ``do()`` may not be played, the playable actions in turn), so that everything that is estimated keeps a share of the
     plays. An action is played for one play in a hundred at once.
     """
@@ -99,7 +99,7 @@ class Informed(SamplingRule):
         return [_most(state, [np.where(told.by == k, worth, 0.0) for k in range(len(state.pairwise))])] * times
 
     def told(self, state: PolicyState) -> Differences:
-        """Return by which estimator each pair is looked at."""
+        """Return the differences, each by one estimator."""
         return state.differences
 
     @abstractmethod
@@ -108,12 +108,12 @@ class Informed(SamplingRule):
 
 
 class GreatestProgress(Informed):
-    """The action by which the evidence is expected to grow most, for what it costs.
+    """The action by which the evidence is expected to grow most, for its cost.
 
     The evidence against an arm is z = gap^2 / (2 variance), and a play that takes d off the variance adds about
     z d / variance to it. What counts is the evidence against all others together, -log(sum of exp(-z)): the arms that
-    are hardest to tell weigh most, none of them alone. An observation helps with many of them a little, a play of the
-    leader or of a challenger with one a lot: there is no separate rule for when to observe.
+    are hardest to rule out weigh most, none of them alone. An observation helps a little with many of them, a play of
+    the leader or of a challenger a lot with one: no separate rule says when to observe.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class GreatestProgress(Informed):
         self._stopping = stopping
 
     def told(self, state: PolicyState) -> Differences:
-        """Return what the stop goes by."""
+        """Return the differences that the stop uses."""
         return state.cautious
 
     def worth(self, state: PolicyState) -> Floats:
@@ -145,10 +145,10 @@ class GreatestProgress(Informed):
 
 
 class HighestChallenger(Informed):
-    """The action that adds most to what is known of the leader and of one challenger, for what it costs.
+    """The action that reduces the variance of the leader's difference from one challenger most, for its cost.
 
-    The challenger has the highest index: its estimate and one standard error of the difference. The rule for a
-    recommendation that is to be good after few plays; it takes longer to be sure of it.
+    The challenger has the highest index: its estimate and one standard error of the difference. The recommendation
+    is good after few plays, and certified later than by `GreatestProgress`.
     """
 
     def worth(self, state: PolicyState) -> Floats:
@@ -172,7 +172,7 @@ def _most(state: PolicyState, weights: Sequence[Floats]) -> Action:
 
 
 def _hardly_known(state: PolicyState) -> list[Action]:
-    """Return the arms of which no estimator knows more than their own plays, and there are fewer than two."""
+    """Return the playable arms that have fewer than two plays and no estimate from other plays."""
     served = np.any([model.served_ for model in state.pairwise], axis=0)
     seldom = np.flatnonzero(~served & (state.plays < 2))
     return [state.bandit.arms[i] for i in seldom if state.bandit.arms[i] in state.bandit.costs]

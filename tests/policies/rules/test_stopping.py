@@ -179,7 +179,7 @@ def test_direct_pairs_take_every_listed_arm_by_its_own_plays():
     assert bandit.arms == (do(X=0), do(W=1, X=1))
     now = state(bandit, leader=1, plays=[300, 300], rewards=[30, 270])
     assert PairwiseGLR(0.01).check(now).certificate == "exact"
-    assert "1 arm has the effect of one of the others" in PairwiseGLR(0.01).check(now).assumptions[0]
+    assert "1 listed arm has the same effect as another" in PairwiseGLR(0.01).check(now).assumptions[0]
     by_name = {"listed_plays": np.array([300.0, 300.0, 0.0]), "listed_rewards": np.array([30.0, 270.0, 0.0])}
     assert not DirectPairs(0.01).check(dataclasses.replace(now, **by_name)).stop
     by_name = {"listed_plays": np.array([300.0, 200.0, 100.0]), "listed_rewards": np.array([30.0, 180.0, 20.0])}
