@@ -1,9 +1,9 @@
 """Plays until each policy stops, on the paper's experiments, beside what any algorithm needs.
 
-    python benchmarks/stops.py --runs 40 --many 200 --file stops.csv
+    python benchmarks/stops.py --file stops.csv
 
 A new graph each run (Experiment 3 has one), all values of s, arms of equal effect merged, epsilon = 0, delta = .05.
-Runs of the theorems' constants are a quarter of the others, and all are broken off after 300,000 plays. The last
+All runs are broken off after 300,000 plays; of how many there are `RUNS` says. The last
 line of each experiment is the approximate characteristic time of the first graph times kl(delta, 1 - delta): what the
 best mix of plays needs to second order, not a proved bound. Rows in the file are kept, and the study goes on from them;
 data/results/stops.csv.gz is the file, packed. Policies with more runs have seen the graphs of the others and more.
@@ -40,6 +40,9 @@ from pgcpe.experiments.running import MakePolicy
 from pgcpe.paper import Instance, experiment_1, experiment_2, experiment_3
 
 DELTA, BROKEN_OFF = 0.05, 300_000
+RUNS = {"asymptotic": 30, "exact": 10, "others": 40, "proved": 10}
+"""How many runs each group of policies has."""
+
 FIXED: dict[str, Any] = {"epsilon": 0.0, "delta": DELTA}
 NEVER = 10**9
 """A refresh beyond all plays: the intervals of the other guarantee are not worked out."""
@@ -114,11 +117,19 @@ def run(name: str, policies: Mapping[str, MakePolicy], runs: int, jobs: int, fil
     )  # fmt: skip
 
 
-def study(runs: int, many: int, jobs: int, file: Path) -> None:
+GROUPS: dict[str, Callable[[str], dict[str, MakePolicy]]] = {
+    "asymptotic": asymptotic,
+    "exact": exact,
+    "others": others,
+    "proved": proved,
+}
+
+
+def study(jobs: int, file: Path) -> None:
     """Compute what is not in the file yet, the quick parts first."""
-    for group, n in ((asymptotic, many), (exact, runs), (others, runs), (proved, runs // 4)):
+    for group, make in GROUPS.items():
         for name in QUESTIONS:
-            run(name, group(name), n, jobs, file)
+            run(name, make(name), RUNS[group], jobs, file)
             print(table(read_rows(file)).to_string(index=False), flush=True)
 
 
@@ -188,8 +199,6 @@ def summary(rows: pd.DataFrame) -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=40, help="default %(default)s")
-    parser.add_argument("--many", type=int, default=200, help="of the asymptotic guarantee; default %(default)s")
     parser.add_argument("--jobs", type=int, default=2, help="default %(default)s")
     parser.add_argument("--file", type=Path, required=True, help="CSV file that the rows are kept in")
     parser.add_argument("--markdown", action="store_true", help="print the tables of the READMEs from the file")
@@ -197,4 +206,4 @@ if __name__ == "__main__":
     if arguments.markdown:
         print(markdown(read_rows(arguments.file)), summary(read_rows(arguments.file)), sep="\n\n")
     else:
-        study(arguments.runs, arguments.many, arguments.jobs, arguments.file)
+        study(arguments.jobs, arguments.file)

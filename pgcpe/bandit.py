@@ -149,6 +149,10 @@ class CausalBandit:
         arms = f"{len(self.arms)} arms" + (f" merged from {n}" if n > len(self.arms) else "")
         return f"CausalBandit(reward={self.reward!r}, {arms}, {len(self.graph)} variables)"
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> CausalBandit:
+        """Return itself: it does not change, and copies of a policy ask the same question."""
+        return self
+
     # ------------------------------------------------------------------------------------------------------ actions
 
     @property
