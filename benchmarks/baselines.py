@@ -129,6 +129,7 @@ def run(name: str, policies: dict[str, Callable[..., Policy]], seeds: range, job
         lambda seed: (question.bandit, SimulatedEnvironment(question.network, seed=seed)),
         seeds=seeds,
         budgets=[*question.budgets, *([BROKEN_OFF] if set(policies) <= set(STOPPING) else [])],
+        cuts=question.budgets,
         n_jobs=jobs,
     )
     rows.insert(0, "instance", name)

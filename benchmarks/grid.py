@@ -58,7 +58,9 @@ def study(runs: int, jobs: int) -> pd.DataFrame:
     parts = []
     for figure, policy, make, grid, paper, fewer in SEARCHES:
         part = FIGURES[figure].parts[0]
-        found = grid_search(make, part.instance, grid, seeds=range(runs // fewer), budgets=BUDGETS, n_jobs=jobs)
+        found = grid_search(
+            make, part.instance, grid, seeds=range(runs // fewer), budgets=BUDGETS, cuts=BUDGETS, n_jobs=jobs
+        )
         found.insert(0, "experiment", part.name)
         found.insert(1, "policy", policy)
         parts.append(found.assign(paper=paper))

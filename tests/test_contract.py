@@ -191,6 +191,16 @@ def test_history_replays_to_the_same_state(make, bandit):
     assert known(again) == known(policy)
 
 
+def test_what_was_asked_for_can_be_given_up(name, make, bandit):
+    policy = played(make, bandit, n=61)
+    fresh = make(bandit, epsilon=0.01).tell(list(policy.history.index), policy.history)
+    left = policy.ask()
+    assert policy.cancel() is policy
+    assert policy.n_plays == 61
+    assert policy.recommendation == fresh.recommendation
+    assert policy.ask() == left if "budget" in name else policy.ask()
+
+
 def test_same_seed_same_run_and_the_global_generator_is_left_alone(make, bandit):
     before = np.random.get_state()[1].copy()
     assert known(played(make, bandit, seed=4)) == known(played(make, bandit, seed=4))

@@ -59,6 +59,7 @@ def repeat(
     *,
     seeds: Iterable[int],
     budgets: Sequence[int] | Mapping[str, Sequence[int]],
+    cuts: Sequence[int] | Mapping[str, Sequence[int]] = (),
     experiment: str = "",
     file: str | Path | None = None,
     n_jobs: int | None = None,
@@ -85,6 +86,9 @@ def repeat(
     budgets
         Numbers of plays, the same for all policies or for each by its name. What is recommended at a budget does not
         depend on the others: it is that of a run with this budget alone.
+    cuts
+        Numbers of plays at which every run breaks off an iteration, gives up what is left of it (`Policy.cancel`) and
+        asks anew, for all policies or each by its name; by default none.
     experiment
         What the rows are to call this experiment.
     file
@@ -129,6 +133,7 @@ def repeat(
     """
     makers, numbers = _checked_policies(policies, experiment), _checked_seeds(seeds)
     wanted = {name: _checked_budgets(budgets, name) for name in makers}
+    broken = {name: _checked_budgets(cuts, name, "cuts") if cuts else [] for name in makers}
     path = None if file is None else checked_file(file)
     described = {name: _described(make) for name, make in makers.items()}
     kept = frame_of([]) if path is None else kept_rows(path, experiment, described, wanted, numbers)
@@ -138,7 +143,7 @@ def repeat(
     jobs = []
     for seed in numbers:
         if missing := {name: make for name, make in makers.items() if (seed, name) not in done}:
-            jobs.append(delayed(_run_seed)(missing, instance, seed, wanted, experiment))
+            jobs.append(delayed(_run_seed)(missing, instance, seed, wanted, broken, experiment))
     hidden = None if progress is None else not progress
     found: list[Any] = kept.to_dict("records")
     with tqdm(total=len(numbers), initial=len(numbers) - len(jobs), unit=" seeds", disable=hidden) as bar:
@@ -177,16 +182,18 @@ def _checked_seeds(seeds: Iterable[int]) -> list[int]:
     return [int(seed) for seed in numbers]
 
 
-def _checked_budgets(budgets: Sequence[int] | Mapping[str, Sequence[int]], policy: str) -> list[int]:
+def _checked_budgets(
+    budgets: Sequence[int] | Mapping[str, Sequence[int]], policy: str, what: str = "budgets"
+) -> list[int]:
     """Return the budgets of a policy, the smallest first."""
     if isinstance(budgets, Mapping) and policy not in budgets:
-        raise ValueError(f"budgets must name every policy, but lack {policy}")
+        raise ValueError(f"{what} must name every policy, but lack {policy}")
     chosen = budgets[policy] if isinstance(budgets, Mapping) else budgets
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
-        raise TypeError(f"budgets must be a sequence of integers, but got {chosen!r}")
+        raise TypeError(f"{what} must be a sequence of integers, but got {chosen!r}")
     numbers = list(chosen)
     if not numbers or not all(isinstance(b, Integral) and not isinstance(b, bool) and b >= 1 for b in numbers):
-        raise ValueError(f"budgets must be positive integers, at least one, but got {numbers}")
+        raise ValueError(f"{what} must be positive integers, at least one, but got {numbers}")
     return sorted({int(b) for b in numbers})
 
 
@@ -195,6 +202,7 @@ def _run_seed(
     instance: MakeInstance,
     seed: int,
     budgets: dict[str, list[int]],
+    cuts: dict[str, list[int]],
     experiment: str,
 ) -> list[dict[str, Any]]:
     bandit, environment = instance(seed)
@@ -205,7 +213,7 @@ def _run_seed(
         fixed = {"experiment": experiment, "policy": name, "parameters": _described(make)}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="the graph is in doubt")  # the rows count the conflicts
-            for budget, policy, plays in _played(make, (bandit, environment), seed, budgets[name]):
+            for budget, policy, plays in _played(make, (bandit, environment), seed, budgets[name], cuts[name]):
                 rows.append({**fixed, "seed": seed, "budget": budget, **_row(policy, plays, bandit, truth)})
     return rows
 
@@ -237,6 +245,7 @@ def _played(
     question: tuple[CausalBandit, Environment],
     seed: int,
     budgets: list[int],
+    cuts: list[int],
 ) -> Iterator[tuple[int, AsksAndLearns, int]]:
     """Yield each budget with a policy that has spent it, or stopped before, and the plays it was told."""
     bandit, environment = question
@@ -244,15 +253,15 @@ def _played(
         for budget in budgets:
             policy = _made(make, bandit, seed=_generator(seed, budget), budget=budget)
             logged = int(getattr(policy, "n_plays", 0))  # they do not count against a fixed budget
-            for _, spent, plays in _spent(policy, copy.deepcopy(environment), [logged + budget]):
+            for _, spent, plays in _spent(policy, copy.deepcopy(environment), [logged + budget], cuts):
                 yield budget, spent, plays
     else:
         policy = _made(make, bandit, seed=_generator(seed, 0))
-        yield from _spent(policy, copy.deepcopy(environment), budgets)
+        yield from _spent(policy, copy.deepcopy(environment), budgets, cuts)
 
 
 def _spent(
-    policy: AsksAndLearns, environment: Environment, budgets: Sequence[int]
+    policy: AsksAndLearns, environment: Environment, budgets: Sequence[int], cuts: Sequence[int]
 ) -> Iterator[tuple[int, AsksAndLearns, int]]:
     """Yield each budget with the policy as it is when it has spent it, stopped, or asks for nothing.
 
@@ -262,11 +271,13 @@ def _spent(
     plays, asked = int(getattr(policy, "n_plays", 0)), list[Action]()
     for budget in budgets:
         while plays < budget and not policy.stopped:
-            asked = asked or list(policy.ask())
+            asked = asked or list(policy.ask())[: min((cut - plays for cut in cuts if cut > plays), default=None)]
             if not asked or plays + len(asked) > budget:
                 break
             policy.tell(asked, environment.perform(asked))
             plays, asked = plays + len(asked), []
+            if plays in cuts and hasattr(policy, "cancel"):
+                policy.cancel()
         if plays >= budget or policy.stopped or not asked:
             yield budget, policy, plays
         else:

@@ -73,6 +73,7 @@ def grid_search(
     *,
     seeds: Iterable[int],
     budgets: Sequence[int],
+    cuts: Sequence[int] = (),
     experiment: str = "",
     file: str | Path | None = None,
     n_jobs: int | None = None,
@@ -87,7 +88,7 @@ def grid_search(
     ----------
     make
         ``callable(bandit, seed=, **parameters)``, such as a policy's class.
-    instance, seeds, budgets, experiment, file, n_jobs, progress
+    instance, seeds, budgets, cuts, experiment, file, n_jobs, progress
         As for `repeat`.
     grid
         Parameter to the values to try; they must differ in text.
@@ -123,6 +124,7 @@ def grid_search(
         instance,
         seeds=seeds,
         budgets=budgets,
+        cuts=cuts,
         experiment=experiment,
         file=file,
         n_jobs=n_jobs,

@@ -190,6 +190,16 @@ class Policy:
             raise ValueError(f"n must be an integer of at least 1, but got {n}")
         return self._plan.left[:n] if self._sampling.planned else self._plan.batch(n)
 
+    def cancel(self) -> Self:
+        """Give up what was asked for and not told: what to play next is chosen anew from all that was told.
+
+        The plays of a phase that was planned to a budget are not given up.
+        """
+        if not self._sampling.planned:
+            self._plan = Plan()
+            self._look()
+        return self
+
     def tell(self, actions: Any, samples: Any = None, *, missing: str = "raise") -> Self:
         """Learn from plays, asked for or not: logged data and late results are told here as well.
 

@@ -86,6 +86,21 @@ def test_each_row_is_a_run_of_its_own(make):
         assert single.to_dict("records") == [row]
 
 
+def test_cuts_break_iterations_off_whatever_the_budgets():
+    class Told(Alternating):
+        def tell(self, actions, samples):
+            super().tell(actions, samples)
+            TOLD.append(len(actions))
+
+    for budgets, told in (([7, 20], [3, 2, 3, 3, 1, 3, 3, 2]), ([20], [3, 2, 3, 3, 1, 3, 3, 2]), ([7], [3, 2, 2])):
+        TOLD.clear()
+        repeat({"it": Told}, instance, seeds=[0], budgets=budgets, cuts=[5, 12], progress=False)
+        assert sorted(TOLD) == sorted(told if len(budgets) < 2 else [*told, 2])
+
+
+TOLD: list[int] = []
+
+
 def test_regret_is_measured_by_the_truth(rows):
     bandit, environment = instance(0)
     truth = expected_rewards(environment.network, bandit, progress=False)

@@ -125,7 +125,9 @@ def test_the_committed_rows_come_again(name):
     parts = figure.parts if name != "3a" else [part for part in figure.parts if part.at == 5]
     for part in parts:
         budgets = {policy: figure.budgets(policy) for policy in part.policies}
-        again = repeat(part.policies, part.instance, seeds=[0], budgets=budgets, experiment=part.name, progress=False)
+        again = repeat(
+            part.policies, part.instance, seeds=[0], budgets=budgets, cuts=budgets, experiment=part.name, progress=False
+        )
         kept = rows[(rows["experiment"] == part.name) & (rows["seed"] == 0)]
         pd.testing.assert_frame_equal(again, kept.reset_index(drop=True), check_dtype=False)
 

@@ -87,6 +87,7 @@ class Figure(ABC):
                     part.instance,
                     seeds=range(runs),
                     budgets=budgets,
+                    cuts=budgets,  # the policies are looked at, and go on from there
                     experiment=part.name,
                     file=file,
                     n_jobs=n_jobs,
