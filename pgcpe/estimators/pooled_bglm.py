@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Self
 
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from scipy.special import betaln, xlogy
 
-from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.base import GRAPH, Estimated, PairwiseEstimator, Rejected, started
 from pgcpe.estimators.bglm import BGLM
@@ -19,8 +19,8 @@ from pgcpe.estimators.node_equations import modelled_graph, state_of_one
 from pgcpe.estimators.schedule import FIRST_SNAPSHOT, GROWTH, MAX_SNAPSHOTS, checked_refresh, next_due, snapshot_share
 from pgcpe.estimators.table_model import TableCounts
 from pgcpe.models.derivatives import Derivatives, Layout
-from pgcpe.models.glm import fit_rows
-from pgcpe.models.links import link_named, probability_of, slope_of
+from pgcpe.models.glm import fisher_scoring, fit_rows, influence, mean_and_slope
+from pgcpe.models.links import link_named
 from pgcpe.models.search import minimise, starts_in_ball
 from pgcpe.plays.samples import Samples
 
@@ -30,6 +30,9 @@ Floats = NDArray[np.float64]
 
 RIDGE = 0.05
 """What is added to the information about each coefficient, so that those not seen yet stay near 0."""
+
+CLOSE = 1e-9
+"""The last step of a fit moves no coefficient by more, relative to one more than the largest."""
 
 LEAST = 1e-12
 """Probabilities are kept this far from 0 and 1 in likelihoods."""
@@ -110,6 +113,11 @@ class PooledBGLM(PairwiseEstimator):
         for i, one in enumerate(self._ones):
             places = np.arange(at[i], at[i + 1]).reshape(-1, 2)
             self._entries.append(places if one == 1 else places[:, ::-1])
+        self._places = np.concatenate(self._entries)
+        self._rows = [slice(*ends) for ends in itertools.pairwise(self._tables.layout.row_start)]
+        self._more = np.concatenate([np.full(len(design), 0.5 / len(design)) for design in self._designs])
+        self._p = np.empty(len(self._tables.counts))
+        self._inverse: list[Floats] = [np.empty((0, 0))] * len(nodes)
         self._refresh = checked_refresh(self.refresh)
         self._plays, self._next_snapshot = 0, FIRST_SNAPSHOT
         self.theta_ = [np.zeros(design.shape[1]) for design in self._designs]
@@ -142,19 +150,18 @@ class PooledBGLM(PairwiseEstimator):
 
     def _fit(self) -> None:
         """Fit all nodes; set the probabilities of all entries and the inverse information of each node."""
-        tables = self._tables
-        self._p = np.empty(len(tables.counts))
-        self._slopes, self._inverse = [], []
-        for i, (design, entries) in enumerate(zip(self._designs, self._entries, strict=True)):
-            zeros, ones = tables.counts[entries].T
-            extra = 0.5 / len(design)
-            self.theta_[i], inverse = _fisher_scoring(
-                design, ones + extra, zeros + extra, self.theta_[i], self._link.code, RIDGE
+        zeros, ones = self._tables.counts[self._places].T
+        n, predictor = zeros + ones, np.empty(len(zeros))
+        likelihood, code, floor = True, self._link.code, 1.0 / (n + 2.0 * self._more + 4.0)
+        zeros, ones = zeros + self._more, ones + self._more
+        for i, (design, rows) in enumerate(zip(self._designs, self._rows, strict=True)):
+            self.theta_[i], self._inverse[i] = fisher_scoring(
+                design, ones[rows], zeros[rows], self.theta_[i], code, likelihood, RIDGE, floor[rows], CLOSE
             )
-            self._inverse.append(inverse)
-            p, slope = _at(design @ self.theta_[i], ones + zeros, self._link.code)
-            self._p[entries[:, 1]], self._p[entries[:, 0]] = p, 1.0 - p
-            self._slopes.append(slope)
+            predictor[rows] = design @ self.theta_[i]
+        # no nearer to 0 and 1 than n plays allow to say
+        p, self._slope = mean_and_slope(predictor, 1.0 / (n + 4.0), code)
+        self._p[self._places] = np.stack([1.0 - p, p], axis=1)
         self._found: Derivatives | None = None
 
     def _log_likelihood(self, p: Floats, counts: Floats) -> float:
@@ -165,16 +172,18 @@ class PooledBGLM(PairwiseEstimator):
     def estimates(self, rejected: Rejected = None) -> Estimated:
         """Return the estimate of every arm and its variance; a model that holds is not off."""
         found, directions = self._directions()
-        zero = [np.zeros_like(d[0]) for d in directions]
-        variance = np.where(False if rejected is None else rejected, np.inf, self._variances(zero, directions))
+        variance = np.where(False if rejected is None else rejected, np.inf, self._variances(directions))
         return Estimated(found.mean[: len(variance)].copy(), variance, np.zeros(len(variance)))
 
     def differences(self, leader: int, rejected: Rejected = None, epsilon: float | None = None) -> Estimated:
         """Return how far each arm's estimate is below the leader's, and the variance; coefficients are shared."""
         found, directions = self._directions()
-        variance = self._variances([d[leader] for d in directions], directions)
-        mean, doubted = found.mean[: len(variance)], False if rejected is None else rejected | rejected[leader]
-        return Estimated(mean[leader] - mean, np.where(doubted, np.inf, variance), np.zeros(len(variance)))
+        variance = self._variances(directions, leader)
+        gap, doubted = found.mean[leader] - found.mean, False if rejected is None else rejected | rejected[leader]
+        gap = gap[: len(variance)]
+        if epsilon is not None:
+            variance = np.maximum(variance, self._variances_if_equal(leader, gap + epsilon))
+        return Estimated(gap, np.where(doubted, np.inf, variance), np.zeros(len(variance)))
 
     def variance_reduction(self, leader: int, weights: Floats, rejected: Rejected = None) -> Floats:
         """Return for each playable action what one play takes off the variances of the differences to the leader."""
@@ -182,12 +191,11 @@ class PooledBGLM(PairwiseEstimator):
         reach = found.reach[self._tables.playable]
         counted = np.flatnonzero(weights)
         out = np.zeros(len(reach))
-        rows = self._tables.layout.row_start
         for i, (design, d) in enumerate(zip(self._designs, directions, strict=True)):
             moved = (d[leader] - d[counted]) @ self._inverse[i] @ design.T
             p = self._p[self._entries[i][:, 1]]
-            worth = weights[counted] @ moved**2 * self._slopes[i] ** 2 / (p * (1.0 - p))
-            out += reach[:, rows[i] : rows[i + 1]] @ worth
+            worth = weights[counted] @ moved**2 * self._slope[self._rows[i]] ** 2 / (p * (1.0 - p))
+            out += reach[:, self._rows[i]] @ worth
         return out
 
     def _directions(self) -> tuple[Derivatives, list[Floats]]:
@@ -195,20 +203,42 @@ class PooledBGLM(PairwiseEstimator):
         started(self)
         if self._found is None:
             found = self._tables.layout.derivatives(self._p, self.bandit_.reward_array)
-            n_arms = len(self._tables.forced)
+            self._by_row = np.diff(found.slope[: len(self._tables.forced), self._places], axis=-1)[..., 0]
             self._by_theta = [
-                ((found.slope[:n_arms, entries[:, 1]] - found.slope[:n_arms, entries[:, 0]]) * slope) @ design
-                for entries, slope, design in zip(self._entries, self._slopes, self._designs, strict=True)
+                (self._by_row[:, rows] * self._slope[rows]) @ design
+                for rows, design in zip(self._rows, self._designs, strict=True)
             ]
             self._found = found
         return self._found, self._by_theta
 
-    def _variances(self, reference: list[Floats], directions: list[Floats]) -> Floats:
-        total = np.zeros(len(directions[0]))
-        for one, d, inverse in zip(reference, directions, self._inverse, strict=True):
-            apart = one - d
-            total += ((apart @ inverse) * apart).sum(axis=1)
-        return total
+    def _variances_if_equal(self, leader: int, gap: Floats) -> Floats:
+        """Return the variances at the nearest coefficients where `gap` is 0; where it is not positive nothing is moved.
+
+        With c the gradient of the difference and I the information these are ``-gap I^-1 c / (c' I^-1 c)`` away. The
+        step is taken in the probabilities, to first order, as the difference is nearly linear in them: where they are
+        near 0 a step as long in the coefficients of a logit would leap over to 1. It is taken twice from the fit, by c
+        and I at the fit and by those where that led to: at the fit a row of zeros alone is too sure of itself to move.
+        """
+        apart, n = self._by_row[leader] - self._by_row, self._tables.counts[self._places].sum(axis=1)
+        least, plays = 1.0 / (n + 4.0), n + 2.0 * self._more
+        fit, slope = self._p[None, self._places[:, 1]], self._slope[None]
+        p = fit
+        for _ in range(3):
+            parts = [
+                influence(design, plays[rows], p[:, rows], slope[:, rows], apart[:, rows], RIDGE)
+                for design, rows in zip(self._designs, self._rows, strict=True)
+            ]
+            moved, variance = np.hstack([part[0] for part in parts]), np.sum([part[1] for part in parts], axis=0)
+            rate = np.divide(np.maximum(gap, 0.0), variance, out=np.zeros_like(gap), where=variance > 0)
+            p = np.clip(fit - rate[:, None] * moved, least, 1.0 - least)
+            slope = self._link.slope(self._link.predictor(p))
+        return np.asarray(variance)
+
+    def _variances(self, directions: list[Floats], leader: int | None = None) -> Floats:
+        """Return the variances of the arms at the fit, or those of their differences from the leader."""
+        apart = directions if leader is None else [d[leader] - d for d in directions]
+        by_node = [((a @ inverse) * a).sum(axis=1) for a, inverse in zip(apart, self._inverse, strict=True)]
+        return np.asarray(np.sum(by_node, axis=0))
 
     # -------------------------------------------------------------------------------------------- the exact region
 
@@ -250,25 +280,19 @@ class PooledBGLM(PairwiseEstimator):
         At all times together: the mixture of tables without any link has a likelihood of ``1 / alpha`` times that of
         every choice of coefficients, over which it is a martingale.
         """
-        mixture = best = 0.0
-        for design, entries, theta in zip(self._designs, self._entries, self.theta_, strict=True):
-            zeros, ones = self._tables.counts[entries].T
-            mixture += float((betaln(ones + 0.5, zeros + 0.5) - math.log(math.pi)).sum())
-            p = np.clip(self._link.probability(design @ theta), LEAST, 1.0 - LEAST)
-            best += float((xlogy(ones, p) + xlogy(zeros, 1.0 - p)).sum())
-        if mixture - best < -math.log(alpha):
+        zeros, ones = self._tables.counts[self._places].T
+        mixture = float((betaln(ones + 0.5, zeros + 0.5) - math.log(math.pi)).sum())
+        if mixture - self._unridged(self.theta_) < -math.log(alpha):
             return False
-        return mixture - self._best_likelihood() >= -math.log(alpha)
+        fits = zip(self._designs, self._rows, strict=True)
+        best = [fit_rows(self._link, design, ones[rows], zeros[rows]) for design, rows in fits]
+        return mixture - self._unridged(best) >= -math.log(alpha)
 
-    def _best_likelihood(self) -> float:
-        """Return the largest log-likelihood, without ridge and added plays."""
-        best = 0.0
-        for design, entries in zip(self._designs, self._entries, strict=True):
-            zeros, ones = self._tables.counts[entries].T
-            theta = fit_rows(self._link, design, ones, zeros)
-            p = np.clip(self._link.probability(design @ theta), LEAST, 1.0 - LEAST)
-            best += float((xlogy(ones, p) + xlogy(zeros, 1.0 - p)).sum())
-        return best
+    def _unridged(self, theta: list[Floats]) -> float:
+        """Return the log-likelihood of coefficients, without ridge and added plays."""
+        predictors = [design @ of_node for design, of_node in zip(self._designs, theta, strict=True)]
+        p = np.clip(self._link.probability(np.concatenate(predictors)), LEAST, 1.0 - LEAST)
+        return float(xlogy(self._tables.counts[self._places], np.stack([1.0 - p, p], axis=1)).sum())
 
 
 class _Region:
@@ -283,7 +307,7 @@ class _Region:
         self._tables, self._values, self._link = model._tables, model.bandit_.reward_array, model._link
         self._since = model._tables.counts - before
         self._least = model._bet - bet + math.log(alpha * snapshot_share(number)) - FEASIBLE
-        self._zero, self._one = np.concatenate(model._entries).T
+        self._zero, self._one = model._places.T
         design = block_diag(*model._designs)
         self._center = design @ np.concatenate(model.theta_)
         self._by_u = design @ block_diag(*(np.linalg.cholesky(inverse) for inverse in model._inverse))
@@ -324,46 +348,3 @@ def _design(ones: NDArray[np.int64], intercept: bool) -> Floats:
     width = len(ones)
     codes = (np.arange(2**width)[:, None] >> np.arange(width)[::-1]) & 1
     return np.concatenate([np.ones((2**width, int(intercept))), codes == ones], axis=1)
-
-
-@njit(cache=True)
-def _at(predictor, n, code):  # type: ignore[no-untyped-def]
-    """Return probabilities, kept off 0 and 1 as far as n plays allow to say, and slopes."""
-    p, slope = np.empty(len(predictor)), np.empty(len(predictor))
-    for r in range(len(predictor)):
-        least = 1.0 / (n[r] + 4.0)
-        p[r] = min(max(probability_of(predictor[r], code), least), 1.0 - least)
-        slope[r] = slope_of(predictor[r], code)
-    return p, slope
-
-
-@njit(cache=True)
-def _fisher_scoring(design, ones, zeros, theta, code, ridge):  # type: ignore[no-untyped-def]
-    """Return the coefficients and the inverse information; warm-started, weights kept off those of 0 and 1."""
-    n = ones + zeros
-    d = design.shape[1]
-    information = np.zeros((d, d))
-    for _ in range(50):
-        z = design @ theta
-        p, slope = _at(z, n, code)
-        information[:] = 0.0
-        score = -ridge * theta
-        for r in range(len(n)):
-            weight = slope[r] / (p[r] * (1.0 - p[r]))
-            fitted = z[r] if code == 0 else p[r]  # of the identity, least squares with these weights
-            for a in range(d):
-                score[a] += design[r, a] * weight * (ones[r] - n[r] * fitted)
-                for b in range(d):
-                    information[a, b] += design[r, a] * design[r, b] * n[r] * weight * slope[r]
-        for a in range(d):
-            information[a, a] += ridge
-        if d == 0:
-            break
-        step = np.linalg.solve(information, score)
-        largest = np.abs(step).max()
-        if largest > 2.0:
-            step *= 2.0 / largest
-        theta = theta + step
-        if largest < 1e-9:
-            break
-    return theta, np.linalg.inv(information)

@@ -6,17 +6,28 @@ depends on the rows and not on how often they were seen.
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlog1py, xlogy
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from pgcpe.models.links import Link
+from pgcpe._numba import njit
+from pgcpe.models.links import Link, probability_of, slope_of
 
-__all__ = ["METHODS", "WeightedRows", "coefficient_variance", "fit_rows", "independent_columns", "score"]
+__all__ = [
+    "METHODS",
+    "WeightedRows",
+    "coefficient_variance",
+    "fisher_scoring",
+    "fit_rows",
+    "independent_columns",
+    "influence",
+    "mean_and_slope",
+    "score",
+]
 
 Floats = NDArray[np.float64]
 
@@ -27,6 +38,14 @@ SMALLEST_COUNT = 1e-9
 (separable data, a node that never varied) it keeps it finite, elsewhere it moves nothing."""
 
 MOST_STEPS = 200
+
+LONGEST_STEP = 2.0
+"""No coefficient moves further in one step: far from the solution the equation is not linear."""
+
+DIVISIBLE = 1e-15
+"""Where nothing else is said probabilities are kept this far off 0 and 1, by which variances are not 0."""
+
+EPSILON = float(np.finfo(np.float64).eps)
 
 MOST_PARENTS = 62
 """The values of a node's parents are kept as the bits of one integer."""
@@ -101,13 +120,22 @@ def fit_rows(link: Link, design: Floats, ones: Floats, zeros: Floats, method: st
         exact = link.name == "identity" and method == "estimating_equation"
         nudge = 0.0 if exact else SMALLEST_COUNT
         start = _library_fit(link, some, ones + nudge, zeros + nudge, method)
-        theta[free] = start if exact else _newton(link, some, ones + nudge, zeros + nudge, method, start)
+        theta[free] = start if exact else _finished(link, some, ones + nudge, zeros + nudge, method, start)
     return theta
+
+
+def _finished(link: Link, design: Floats, ones: Floats, zeros: Floats, method: str, start: Floats) -> Floats:
+    """Return the solution near a start, to rounding."""
+    design, floor = np.ascontiguousarray(design), np.full(len(design), DIVISIBLE)
+    found, _ = fisher_scoring(design, ones, zeros, start, link.code, method == "mle", 0.0, floor, 4.0 * EPSILON)
+    return np.asarray(found)
 
 
 def score(link: Link, design: Floats, ones: Floats, zeros: Floats, theta: Floats, method: str = "mle") -> Floats:
     """Return the left-hand side of the equation that `fit_rows` solves; zero at a solution inside the space."""
-    return _equation(link, design, ones, zeros, theta, method)[0]
+    floor = np.full(len(design), DIVISIBLE)
+    design, ones, zeros, theta = (np.ascontiguousarray(part, dtype=np.float64) for part in (design, ones, zeros, theta))
+    return np.asarray(_equation(design, ones, zeros, theta, link.code, method == "mle", 0.0, floor)[1])
 
 
 def coefficient_variance(
@@ -126,7 +154,7 @@ def coefficient_variance(
     if not free.any():
         return 0.0
     some = design[:, free]
-    p, slope = _at(link, some @ theta[free])
+    p, slope = mean_and_slope(some @ theta[free], np.full(len(some), DIVISIBLE), link.code)
     weight = slope / (p * (1.0 - p)) if method == "mle" else np.ones_like(p)
     bread = (some.T * (n * weight * slope)) @ some
     meat = (some.T * (n * weight**2 * p * (1.0 - p))) @ some
@@ -134,9 +162,28 @@ def coefficient_variance(
     return float(half @ meat @ half)
 
 
-def _at(link: Link, predictor: Floats) -> tuple[Floats, Floats]:
-    """Return probabilities, kept off 0 and 1 for division, and slopes."""
-    return np.clip(link.probability(predictor), 1e-15, 1.0 - 1e-15), np.maximum(link.slope(predictor), 1e-300)
+def influence(
+    design: Floats, plays: Floats, mean: Floats, slope: Floats, gradient: Floats, ridge: float
+) -> tuple[Floats, Floats]:
+    """Return how a step of ``I^-1 c`` in the coefficients moves the probabilities of the rows, and ``c' I^-1 c``.
+
+    I is the Fisher information and a ridge, c the derivative by the coefficients of something whose derivative by the
+    probabilities is `gradient`.
+
+    Parameters
+    ----------
+    design, plays
+        The rows, and how often each was seen.
+    mean, slope, gradient
+        Arrays of shape (cases, rows): the probabilities, inside (0, 1), the slopes of the link there, and the gradient.
+    ridge
+        What is added to the information about each coefficient.
+    """
+    weight = plays * slope**2 / (mean * (1.0 - mean))
+    information = (design.T * weight[:, None, :]) @ design + ridge * np.eye(design.shape[1])
+    c = (gradient * slope) @ design
+    step = np.linalg.solve(information, c[:, :, None])[:, :, 0]
+    return (step @ design.T) * slope, (c * step).sum(axis=1)
 
 
 def independent_columns(design: Floats) -> NDArray[np.bool_]:
@@ -161,7 +208,7 @@ def _library_fit(link: Link, design: Floats, ones: Floats, zeros: Floats, method
         twice, outcome = np.concatenate([design, design]), np.repeat([1, 0], len(design))
         regression = LogisticRegression(C=np.inf, fit_intercept=False, solver="newton-cholesky", tol=1e-10)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # separable data: `_newton` finishes
+            warnings.simplefilter("ignore")  # separable data: `fisher_scoring` finishes
             regression.fit(twice, outcome, sample_weight=np.concatenate([ones, zeros]))
         return np.asarray(regression.coef_[0], dtype=np.float64)
     return _statsmodels_fit(link, design, ones, zeros)
@@ -188,37 +235,93 @@ def _inside(design: Floats, theta: Floats) -> Floats:
     return np.asarray(start + share * (theta - start))
 
 
-def _equation(
-    link: Link, design: Floats, ones: Floats, zeros: Floats, theta: Floats, method: str
-) -> tuple[Floats, Floats]:
-    """Return the equation's left-hand side and minus its expected derivative."""
-    n = ones + zeros
-    p, slope = _at(link, design @ theta)
-    weight = slope / (p * (1.0 - p)) if method == "mle" else np.ones_like(p)
-    residual = ones - n * (design @ theta if link.name == "identity" else p)
-    return design.T @ (weight * residual), (design.T * (n * weight * slope)) @ design
+@njit(cache=True)
+def mean_and_slope(predictor, floor, code):  # type: ignore[no-untyped-def]
+    """Return the link's probabilities, kept `floor` off 0 and 1, and its slopes; arrays over the rows."""
+    mean, slope = np.empty(len(predictor)), np.empty(len(predictor))
+    for r in range(len(predictor)):
+        mean[r] = min(max(probability_of(predictor[r], code), floor[r]), 1.0 - floor[r])
+        slope[r] = max(slope_of(predictor[r], code), 1e-300)
+    return mean, slope
 
 
-def _newton(link: Link, design: Floats, ones: Floats, zeros: Floats, method: str, theta: Floats) -> Floats:
-    """Return the root of the equation, from a start near it: Fisher scoring with the step halved until it helps."""
+@njit(cache=True)
+def fisher_scoring(  # type: ignore[no-untyped-def]
+    design, ones, zeros, start, code, likelihood, ridge, floor, tolerance
+):
+    """Return the coefficients that solve the equation of a node, and the inverse information, before the last step.
 
-    def merit(theta: Floats) -> float:
-        """Return what a step must not lower: the log likelihood, or minus the size of the equation."""
-        if method != "mle":
-            return -float(np.linalg.norm(_equation(link, design, ones, zeros, theta, method)[0]))
-        if link.name == "identity" and not ((p := design @ theta).min() > 0.0 and p.max() < 1.0):
-            return -np.inf
-        p = np.asarray(link.probability(design @ theta))
-        return float(np.sum(xlogy(ones, p) + xlog1py(zeros, -p)))
+    Fisher scoring, with the step halved until it helps.
 
-    current, tiny = merit(theta), 1e-15 * (1.0 + float(np.abs(theta).max()))
-    for _ in range(MOST_STEPS):
-        value, derivative = _equation(link, design, ones, zeros, theta, method)
-        step = np.asarray(np.linalg.lstsq(derivative, value, rcond=None)[0])
-        slack = 1e-12 * abs(current) if method == "mle" else 0.0  # rounding of a sum of logarithms
-        while not (after := merit(theta + step)) >= current - slack and np.abs(step).max() > tiny:
-            step = 0.5 * step
-        if np.abs(step).max() <= tiny:
+    Parameters
+    ----------
+    design
+        Array of shape (rows, columns), contiguous.
+    ones, zeros
+        Arrays over the rows.
+    start
+        The coefficients to begin with.
+    code
+        That of the link.
+    likelihood
+        Whether the equation is that of the likelihood, or else ``sum (x - f(v theta)) v``.
+    ridge
+        What is added to the information about each coefficient; 0 where columns are independent.
+    floor
+        Array over the rows: how far off 0 and 1 the probabilities are kept. A solution that is further off is that of
+        the equation without floors.
+    tolerance
+        A step smaller than this, relative to one more than the largest coefficient, is the last.
+    """
+    theta = start.copy()
+    merit, value, information = _equation(design, ones, zeros, theta, code, likelihood, ridge, floor)
+    singular = len(theta) * EPSILON  # without a ridge, where slopes vanish
+    for _ in range(MOST_STEPS if len(theta) > 0 else 0):
+        step = np.linalg.solve(information, value) if ridge > 0.0 else np.linalg.lstsq(information, value, singular)[0]
+        largest, tiny = np.abs(step).max(), tolerance * (1.0 + np.abs(theta).max())
+        if largest > LONGEST_STEP:
+            step, largest = step * (LONGEST_STEP / largest), LONGEST_STEP
+        slack = 1e-12 * abs(merit) if likelihood else 0.0  # rounding of a sum of logarithms
+        while largest > tiny:
+            after = _equation(design, ones, zeros, theta + step, code, likelihood, ridge, floor)
+            if after[0] >= merit - slack:
+                merit, value, information = after
+                break
+            step, largest = 0.5 * step, 0.5 * largest
+        theta = theta + step
+        if not largest > tiny:
             break
-        theta, current = theta + step, after
-    return theta
+    return theta, np.linalg.inv(information) if ridge > 0.0 else np.linalg.pinv(information, singular)
+
+
+@njit(cache=True)
+def _equation(design, ones, zeros, theta, code, likelihood, ridge, floor):  # type: ignore[no-untyped-def]
+    """Return what a step must not lower, the equation's left-hand side, and minus its expected derivative.
+
+    The first is the log-likelihood less the ridge's penalty, continued beyond the floors so that the equation stays its
+    derivative, or minus the size of the equation.
+    """
+    d = design.shape[1]
+    predictor = design @ theta
+    merit, value, information = -0.5 * ridge * (theta @ theta), -ridge * theta, ridge * np.eye(d)
+    for r in range(len(predictor)):
+        n, exact = ones[r] + zeros[r], probability_of(predictor[r], code)
+        p, slope = min(max(exact, floor[r]), 1.0 - floor[r]), max(slope_of(predictor[r], code), 1e-300)
+        fitted = p
+        if code == 0:  # the identity, uncut: least squares with the weights
+            exact = fitted = predictor[r]
+        weight = slope / (p * (1.0 - p)) if likelihood else 1.0
+        for a in range(d):
+            value[a] += design[r, a] * weight * (ones[r] - n * fitted)
+            for b in range(a + 1):
+                information[a, b] += design[r, a] * design[r, b] * n * weight * slope
+        if likelihood:
+            # beyond the floor along the tangent, of the identity along the parabola
+            beyond = exact - p
+            bend = 0.5 * n * beyond if code == 0 else 0.0
+            merit += ones[r] * math.log(p) + zeros[r] * math.log1p(-p)
+            merit += beyond * (ones[r] - n * p - bend) / (p * (1.0 - p))
+    for a in range(d):
+        for b in range(a):
+            information[b, a] = information[a, b]
+    return merit if likelihood else -math.sqrt(value @ value), value, information

@@ -94,6 +94,40 @@ def test_variances_of_differences_are_those_of_repeated_studies(link):
     assert (claimed.mean(axis=0) / (own + own[1]))[others].min() < 0.72
 
 
+@pytest.mark.parametrize("link", LINKS)
+def test_evidence_after_zeros_grows_as_counts_allow(link):
+    """X = 1 was never rewarded in n plays, X = 0 in a tenth of very many: that has the probability .9^n. At the fit
+    alone, where X = 1 has a reward near 1 / n, the evidence is of the order of n^2."""
+    bandit, evidence, at_fit = chain(), [], []
+    plays = np.array([100, 200, 400, 800])
+    for n in plays:
+        rows = [(0, 0)] * 90_000 + [(0, 1)] * 10_000 + [(1, 0)] * int(n)
+        model = told(PooledBGLM(BGLM(link), refresh=len(rows)).start(bandit), bandit, do(), rows)
+        for out, epsilon in ((evidence, 0.0), (at_fit, None)):
+            gap, variance, _ = model.differences(0, epsilon=epsilon)
+            out.append(gap[1] ** 2 / (2 * variance[1]))
+    truth_ = -plays * math.log(0.9)
+    assert (0.3 * truth_ < evidence).all()
+    assert (evidence < truth_).all()
+    assert evidence[-1] / evidence[0] < 1.25 * plays[-1] / plays[0]  # of 100 plays those added show
+    assert (at_fit > 3 * truth_).all()
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_in_the_bulk_the_variance_at_the_null_is_that_at_the_fit(link):
+    """Of 28,000 plays: a step of two or three standard errors for arms as near as that, which moves the variance by as
+    many hundredths at most; those further off may have more."""
+    bandit = question(link)
+    model = PooledBGLM(BGLM(link), refresh=28_000).start(bandit).update(played(link, 0, times=50, bandit=bandit))
+    gap, at_fit, _ = model.differences(1)
+    at_null = model.differences(1, epsilon=0.01).variance
+    near = np.abs(gap + 0.01) < 3 * np.sqrt(at_fit)
+    assert near.sum() > 0
+    assert (at_fit <= at_null).all()
+    assert at_null[near] == pytest.approx(at_fit[near], rel=0.03)
+    assert at_null[1] == 0
+
+
 @pytest.mark.parametrize("link", ["identity", "logit", "cloglog"])
 def test_a_gain_is_the_fall_of_the_variances(link):
     """One play in a hundred more of an action, in the proportions that the fit expects, by a new fit; the fall is
