@@ -88,6 +88,7 @@ def _as_json(result: Result) -> dict[str, Any]:
         "recommendation": dict(result.recommendation),
         "certified": result.certified,
         "certificate": result.certificate,
+        "assumptions": list(result.assumptions),
         "stops": result.stops,
         "stop_reason": result.stop_reason,
         "n_plays": result.n_plays,

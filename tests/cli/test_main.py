@@ -36,7 +36,9 @@ def test_run_json(capsys):
     code, out, _ = call(capsys, "run", *ASIA, "--epsilon", "0.1", "--json")
     answer = json.loads(out)
     assert code == 0
-    assert {"recommendation", "certified", "certificate", "stop_reason", "n_plays", "arms"} <= set(answer)
+    assert {"recommendation", "certified", "certificate", "assumptions", "stop_reason", "n_plays", "arms"} <= set(
+        answer
+    )
     assert len(answer["arms"]) == 57
     assert set(answer["arms"][0]) == {"action", "estimate", "lower", "upper", "n_plays"}
     assert answer["arms"][0]["action"] == answer["recommendation"]

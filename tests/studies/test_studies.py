@@ -48,7 +48,9 @@ def test_every_policy_on_every_instance_it_is_for():
 def test_certified_answers_are_wrong_no_more_often_than_delta():
     """More than the .999 quantile of binomial(n, .05) of n certified runs are wrong with probability below .001."""
     module, rows = baselines()
-    stopped = rows[(rows["budget"] == module.BROKEN_OFF) & rows["stopped"] & rows["certificate"].isin(["direct", "exact"])]
+    stopped = rows[
+        (rows["budget"] == module.BROKEN_OFF) & rows["stopped"] & rows["certificate"].isin(["direct", "exact"])
+    ]
     assert len(stopped) > 0
     for _, runs in stopped.groupby(["instance", "policy"]):
         assert (~runs["correct"]).sum() <= stats.binom.ppf(0.999, len(runs), module.DELTA)
