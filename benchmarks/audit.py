@@ -5,6 +5,9 @@
 Each case is a question with the arms do(X=0) and do(X=1), told passive observations, with the asymptotic guarantee and
 epsilon = 0, looked at whenever the plays have grown by a hundredth or, where there are many strata, once. A run is
 `wrong` if it stopped for the other arm; of `conflicts` if direct plays were found to contradict the graph.
+
+The last case is of the numerical guarantee: effects that are products, the certificate with the least epsilon, and a
+run is `wrong` if another search finds coefficients in the region where the leader is worse by more than that.
 """
 
 from __future__ import annotations
@@ -12,13 +15,19 @@ from __future__ import annotations
 import warnings
 from typing import NamedTuple
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 from frame import main
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from pgmpy.base import DAG
+from scipy.optimize import minimize
 
-from pgcpe import CausalBandit, PooledCCPE, PooledTrees, do
+from pgcpe import BGLM, CausalBandit, PooledCCPE, PooledTrees, do
+from pgcpe.estimators.pooled_bglm import PooledBGLM, _Region
+from pgcpe.models.derivatives import Layout
+from pgcpe.models.links import LINKS
 
 ARMS = [do(X=0), do(X=1)]
 CONFOUNDED = DAG([("Z", "X"), ("Z", "Y"), ("X", "Y")])
@@ -28,7 +37,7 @@ class Case(NamedTuple):
     """A question and what is told: `strata` equal values of Z (1: no Z), P(X = 1), E[Y | X], observations, delta.
 
     ``own`` plays of each arm are told beside them where conflicts are looked for; the search for worse cases draws
-    strata, P(X = 1) and means anew in every run.
+    strata, P(X = 1) and means anew in every run. Of the numerical guarantee all but delta is drawn.
     """
 
     strata: int
@@ -38,6 +47,8 @@ class Case(NamedTuple):
     delta: float
     own: int = 0
     drawn: bool = False
+    numerical: bool = False
+    most_runs: int = 10**9
 
 
 CASES = {
@@ -45,6 +56,7 @@ CASES = {
     "rare treatment": Case(1, 0.05, (0.1, 0.102), 4_000, 0.01),
     "128 strata, conflicts": Case(128, 0.1, (0.03, 0.02), 12_800, 0.05, own=2_000),
     "drawn strata": Case(0, 0.0, (0.0, 0.0), 0, 0.05, drawn=True),
+    "numerical, products": Case(0, 0.0, (0.0, 0.0), 0, 0.05, numerical=True, most_runs=60),
 }
 
 
@@ -65,9 +77,79 @@ def _observations(case: Case, n: int, rng: np.random.Generator, x: int | None = 
     return pd.DataFrame({"Z": z, "X": treated, "Y": y})
 
 
+PRODUCTS = (
+    [("X", "M"), ("M", "Y")],
+    [("X", "M"), ("M", "Y"), ("X", "Y")],
+    [("X", "L"), ("L", "M"), ("M", "Y")],
+    [("X", "L"), ("X", "M"), ("L", "Y"), ("M", "Y")],
+)
+"""Effects of X that are products of coefficients, or sums of products."""
+
+
+def products(seed: int) -> PooledBGLM:
+    """Return a model that was told of plays of a question with effects that are products."""
+    rng = np.random.default_rng([seed, 2])
+    graph, link = DAG(PRODUCTS[seed % len(PRODUCTS)]), ("logit", "identity")[seed // len(PRODUCTS) % 2]
+    bandit = CausalBandit(graph, reward="Y", arms=ARMS)
+    model = PooledBGLM(BGLM(link))
+    bandit = bandit.recording(model.required(bandit))
+    model.start(bandit)
+    small = {v: rng.uniform(-0.2, 0.2, 3) if link == "identity" else rng.normal(0, 0.6, 3) for v in graph}
+    for arm, n in ((None, rng.integers(50, 500)), (0, rng.integers(20, 200)), (1, rng.integers(20, 200))):
+        drawn: dict[str, NDArray[np.int64]] = {}
+        for v in nx.topological_sort(graph):
+            parents = sorted(graph.predecessors(v))
+            predictor = (0.5 if link == "identity" else 0.0) + sum(
+                ((2 * drawn[u] - 1) * w for u, w in zip(parents, small[v][1:], strict=False)), np.full(n, small[v][0])
+            )
+            free = (rng.random(n) < LINKS[link].probability(predictor)).astype(int)
+            drawn[v] = free if v != "X" or arm is None else np.full(n, arm)
+        model.update(bandit.encode(do() if arm is None else ARMS[arm], pd.DataFrame(drawn)))
+    return model
+
+
+def _numerical(case: Case, seed: int) -> dict[str, bool]:
+    """Return whether the better arm has a certificate, and whether another search refutes it."""
+    model = products(seed)
+    leader, region, largest = searched(model, case.delta)
+    epsilon = largest + 1e-3  # more than how far searches of either kind may end from where they converge to
+    certified = model.certifies(leader, epsilon, case.delta)
+    return {"stopped": certified, "wrong": certified and refuted(region, leader, epsilon, seed), "conflicts": False}
+
+
+def searched(model: PooledBGLM, delta: float) -> tuple[int, _Region, float]:
+    """Return the better arm, the region that `certifies` goes by, and the largest difference found there."""
+    leader = int(np.argmax(model.estimates().value))
+    region = _Region(model, min(range(len(model._snapshots)), key=lambda j: model._asked(j, delta)), delta)
+    return leader, region, region.largest(leader, 1 - leader)
+
+
+def refuted(region: _Region, leader: int, epsilon: float, seed: int, starts: int = 40) -> bool:
+    """Return whether a search from many random points, unlike those of the package, finds more than epsilon."""
+    pair = Layout(region._tables.parents, region._tables.cards, region._tables.forced[[leader, 1 - leader]])
+
+    def worse(u: NDArray[np.float64]) -> float:
+        mean = pair.derivatives(region._entries(u)[0], region._values).mean
+        return float(mean[0] - mean[1])
+
+    rng = np.random.default_rng([seed, 3])
+    inside = {"type": "ineq", "fun": lambda u: region._room(u)[0]}  # gradients by differences, not those of the package
+    for _ in range(starts):
+        u = rng.standard_normal(region._by_u.shape[1])
+        u *= region._radius * rng.uniform(0.3, 1.0) / np.linalg.norm(u)
+        end = minimize(worse, u, method="SLSQP", constraints=[inside], options={"maxiter": 200, "ftol": 1e-8}).x
+        while region._room(end)[0] < 0:  # back towards the fit, which is inside
+            end = 0.99 * end
+        if -worse(end) > epsilon:
+            return True
+    return False
+
+
 def run(name: str, seed: int) -> dict[str, bool]:
     """Return whether a run stopped, whether for the worse arm, and whether a conflict was found."""
     case = CASES[name]
+    if case.numerical:
+        return _numerical(case, seed)
     if case.drawn:
         case = _drawn(seed)
     rng = np.random.default_rng(seed)
@@ -103,8 +185,9 @@ def study(runs: int, jobs: int) -> pd.DataFrame:
     """Return a row for each case."""
     rows = []
     for name, case in CASES.items():
-        found = pd.DataFrame(Parallel(jobs)(delayed(run)(name, seed) for seed in range(runs)))
-        rows.append({"case": name, "delta": case.delta, "runs": runs, **found.sum().astype(int).to_dict()})
+        n = min(runs, case.most_runs)
+        found = pd.DataFrame(Parallel(jobs)(delayed(run)(name, seed) for seed in range(n)))
+        rows.append({"case": name, "delta": case.delta, "runs": n, **found.sum().astype(int).to_dict()})
     return pd.DataFrame(rows)
 
 

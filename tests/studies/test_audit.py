@@ -13,10 +13,13 @@ def test_the_committed_rows():
     """Where errors have at most probability delta, those of n runs exceed the .999 quantile of binomial(n, delta) with
     probability below .001."""
     assert ROWS["case"].tolist() == list(audit.CASES)
-    assert ROWS["runs"].min() >= 300
+    assert ROWS["runs"].tolist() == [min(300, case.most_runs) for case in audit.CASES.values()]
     most = stats.binom.ppf(0.999, ROWS["runs"], ROWS["delta"])
     assert (ROWS["wrong"] <= most).all()
     assert (ROWS["conflicts"] <= most).all()
+    numerical = ROWS.set_index("case").loc["numerical, products"]
+    assert numerical["stopped"] > 0
+    assert numerical["wrong"] == 0  # no chance enters: the region is given
 
 
 @pytest.mark.parametrize("name", ["256 strata", "128 strata, conflicts"])
@@ -32,3 +35,11 @@ def test_drawn_questions():
     """Of 60 of them 8 errors have a probability below .01 at delta = .05."""
     found = pd.DataFrame([audit.run("drawn strata", seed) for seed in range(60)])
     assert found["wrong"].sum() <= 7
+
+
+@pytest.mark.parametrize("seed", [1, 6])
+def test_another_search_finds_as_much_and_no_more(seed):
+    """Of effects that are products, by the logit and the identity."""
+    leader, region, largest = audit.searched(audit.products(seed), 0.05)
+    assert not audit.refuted(region, leader, largest + 1e-3, seed)
+    assert audit.refuted(region, leader, largest - 1e-3, seed)
