@@ -190,7 +190,9 @@ def markdown(rows: pd.DataFrame) -> str:
 def summary(rows: pd.DataFrame) -> str:
     """Return the short table of the README: median plays, a column for each experiment."""
     plays = table(rows).pivot(index="policy", columns="experiment", values="plays")
-    certificate = rows[rows["certificate"] != ""].groupby("policy")["certificate"].first()
+    certificate = (
+        rows[rows["certificate"] != ""].groupby("policy")["certificate"].agg(lambda c: "/".join(sorted(set(c))))
+    )
     order = plays.max(axis=1).sort_values(ascending=False).index
     shown = plays.loc[order, list(QUESTIONS)].map(lambda n: "" if np.isnan(n) else f"{n:,.0f}")
     shown.insert(0, "certificate", [certificate.get(policy, "none") for policy in order])
