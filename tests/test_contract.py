@@ -122,6 +122,9 @@ def known(policy):
         policy.intervals.lower.tolist(),
         policy.intervals.upper.tolist(),
         policy.conflicts,
+        policy.stops,
+        policy.certified_at,
+        policy.assumptions,
     )
 
 
