@@ -29,7 +29,8 @@ def markdown(name: str) -> str:
             values = curve.set_index("x")["y"]
             cells = {x: f"{values[x]:,.0f}" if name == "3a" else f"{values[x]:.3f}".removeprefix("0") for x in places}
             lines.append({"policy": policy, **{f"{axis}{x:g}": cell for x, cell in cells.items()}})
-        parts.append(f"**{panel}** ({mine['runs'].min():,} runs)\n\n{frame.as_markdown(pd.DataFrame(lines))}")
+        runs = " to ".join(f"{n:,}" for n in sorted({mine["runs"].min(), mine["runs"].max()}))
+        parts.append(f"**{panel}** ({runs} runs)\n\n{frame.as_markdown(pd.DataFrame(lines))}")
     return "\n\n".join(parts)
 
 
