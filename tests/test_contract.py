@@ -201,7 +201,10 @@ def test_what_was_asked_for_can_be_given_up(name, make, bandit):
     assert policy.cancel() is policy
     assert policy.n_plays == 61
     assert policy.recommendation == fresh.recommendation
-    assert policy.ask() == left if "budget" in name else policy.ask()
+    if "budget" in name:  # the plays of a phase are kept
+        assert policy.ask() == left
+    else:
+        assert policy.ask() == fresh.cancel().ask()
 
 
 def test_same_seed_same_run_and_the_global_generator_is_left_alone(make, bandit):

@@ -63,12 +63,16 @@ def interruptible(environment: Environment) -> Iterator[Environment]:
     interrupts: list[int] = []
 
     class Interruptible:
+        """The environment, which an interrupt keeps from performing more."""
+
         def perform(self, actions: Sequence[Action]) -> Any:
+            """Perform the actions unless there was an interrupt."""
             if interrupts:
                 raise KeyboardInterrupt
             return environment.perform(actions)
 
     def note(number: int, _: Any) -> None:
+        """Keep that there was an interrupt; the next one is handled as before."""
         interrupts.append(number)
         signal.signal(signal.SIGINT, before)
 

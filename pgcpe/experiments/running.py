@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,33 +23,11 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.environment.protocol import Environment
 from pgcpe.experiments.rows import append_rows, checked_file, frame_of, kept_rows, mend
 from pgcpe.plays.actions import Action
+from pgcpe.policies.loop import AskTell
 
-__all__ = ["AsksAndLearns", "MakeInstance", "MakePolicy", "repeat"]
+__all__ = ["MakeInstance", "MakePolicy", "repeat"]
 
-
-class AsksAndLearns(Protocol):
-    """What `repeat` needs of a policy; `Policy` has it, and any other class may.
-
-    Where there are ``radius``, ``epsilon``, ``delta``, ``cost``, ``certificate``, ``conflicts`` as `Policy` has them,
-    the rows show them, and ``n_plays`` at the start is what a policy was told before.
-    """
-
-    @property
-    def stopped(self) -> bool:
-        """Whether it asks for no more."""
-
-    @property
-    def recommendation(self) -> Action:
-        """The arm it would return now; defined at any time."""
-
-    def ask(self) -> Sequence[Action]:
-        """Return the actions to perform next; none ends the run."""
-
-    def tell(self, actions: Sequence[Action], samples: Any) -> Any:
-        """Learn from these actions, and from what the environment returned for them."""
-
-
-MakePolicy = Callable[..., AsksAndLearns]
+MakePolicy = Callable[..., AskTell]
 MakeInstance = Callable[[int], tuple[CausalBandit, Environment]]
 
 
@@ -75,7 +53,7 @@ def repeat(
     policies
         Name to ``callable(bandit, seed=)``, which makes a policy: a policy's class, or `functools.partial` of it with
         its parameters, which the rows then show. Any object with ``ask()``, ``tell(actions, samples)``, ``stopped``
-        and ``recommendation`` is a policy here (see `AsksAndLearns`). The seed is a `numpy.random.Generator` made from
+        and ``recommendation`` is a policy here (see `AskTell`). The seed is a `numpy.random.Generator` made from
         that of the run. A callable that has a parameter ``budget`` still open is given the budget as well, and makes a
         new policy for each: those of a fixed budget.
     instance
@@ -246,7 +224,7 @@ def _played(
     seed: int,
     budgets: list[int],
     cuts: list[int],
-) -> Iterator[tuple[int, AsksAndLearns, int]]:
+) -> Iterator[tuple[int, AskTell, int]]:
     """Yield each budget with a policy that has spent it, or stopped before, and the plays it was told."""
     bandit, environment = question
     if takes_budget(make):
@@ -261,8 +239,8 @@ def _played(
 
 
 def _spent(
-    policy: AsksAndLearns, environment: Environment, budgets: Sequence[int], cuts: Sequence[int]
-) -> Iterator[tuple[int, AsksAndLearns, int]]:
+    policy: AskTell, environment: Environment, budgets: Sequence[int], cuts: Sequence[int]
+) -> Iterator[tuple[int, AskTell, int]]:
     """Yield each budget with the policy as it is when it has spent it, stopped, or asks for nothing.
 
     A budget within an iteration cuts it for a copy, which is yielded; the policy itself is told the whole iteration, so
@@ -297,7 +275,7 @@ def takes_budget(make: MakePolicy) -> bool:
     return "budget" in inspect.signature(make).parameters and "budget" not in bound
 
 
-def _made(make: MakePolicy, bandit: CausalBandit, **given: Any) -> AsksAndLearns:
+def _made(make: MakePolicy, bandit: CausalBandit, **given: Any) -> AskTell:
     policy = make(bandit, **given)
     if missing := [name for name in ("ask", "tell", "stopped", "recommendation") if not hasattr(policy, name)]:
         raise TypeError(f"{_described(make)} must make a policy, but made {policy!r}, which lacks {', '.join(missing)}")

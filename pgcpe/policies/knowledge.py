@@ -92,9 +92,10 @@ class Knowledge:
     def look(self) -> Contradictions:
         """Return what is found to contradict the graph or a model, and act on it from now on."""
         conflicts, refuted = self.conflicts, list(self._refuted)
-        _, self.conflicts = self._intersection()
+        if self.models:  # direct intervals alone contradict nothing
+            _, self.conflicts = self._intersection()
         for i, model in enumerate(self.models):
-            self.conflicts |= model.contradictions(self.delta)
+            self.conflicts = self.conflicts | model.contradictions(self.delta)
             if self._link_level and not refuted[i]:
                 self._refuted[i] = model.refuted(self._link_level)
         names = ["direct plays", *(type(model).__name__ for model in self.models)]

@@ -161,6 +161,7 @@ def _rules(bandit: CausalBandit, budgets: Mapping[str, ErrorBudget]) -> dict[str
     listed = max(len(bandit.listed) - 1, 1)
 
     def direct(budget: ErrorBudget) -> PairwiseGLR:
+        """Return the rule for direct plays at its share of a budget."""
         return PairwiseGLR(budget.spend("pairwise GLR", over=pairs, by="PairwiseGLR"))
 
     asymptotic = budgets["asymptotic"]
