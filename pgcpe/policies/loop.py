@@ -25,8 +25,8 @@ REDRAWN = 0.2
 class AskTell(Protocol):
     """What chooses plays: a `Policy`, or anything that asks, is told, and knows when to stop.
 
-    Where there are ``radii``, ``epsilon``, ``delta``, ``cost``, ``certificate``, ``conflicts`` as `Policy` has them, rows of
-    `repeat` show them, and ``n_plays`` at the start is what it was told before.
+    Where there are ``radii``, ``epsilon``, ``delta``, ``cost``, ``certificate``, ``conflicts`` as `Policy` has them,
+    the rows of `repeat` show them; ``n_plays`` at the start is what it was told before.
     """
 
     @property
