@@ -11,6 +11,10 @@ from pgcpe.estimators.forest import tree_of, walk_of
 
 __all__: list[str] = []
 
+STEPS = 2
+"""To the nearest parameters where arms are equal: cells of zeros are too sure of themselves to move in the first, and
+cells with many plays would take their part."""
+
 
 @njit(cache=True)
 def walk_smoothed(forest, counts, walks):  # type: ignore[no-untyped-def]
@@ -66,7 +70,10 @@ def _bias_bound(arity, found):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def variances_if_equal(forest, counts, own, served, pairs, leader, middle):  # type: ignore[no-untyped-def]
-    """Return the sum of the variances of leader and arm at the nearest parameters where `gap` is 0, for every arm.
+    """Return the sum of the variances of leader and arm at the nearest parameters where `gap` is 0, or at the
+    frequencies, if larger; for every arm.
+
+    The nearest are found in `STEPS` from the frequencies, each along the influence where the one before led to.
 
     `pairs` are the gap and the sum of the variances at the frequencies, which do not look at rounds that both share.
     Where the gap is not positive already they are those. Arms that are not served have a tree of one leaf, their `own`
@@ -76,32 +83,41 @@ def variances_if_equal(forest, counts, own, served, pairs, leader, middle):  # t
     out = variance.copy()
     for i in range(len(gap)):
         if i != leader and gap[i] > 0 and variance[i] > 0:
-            step = gap[i] / variance[i]
-            out[i] = 0.0
-            for arm, along in ((leader, -step), (i, step)):
-                tree = tree_of(forest, counts, arm) if served[arm] else _leaf(own, arm)
-                out[i] += _variance_along(tree, along, middle)
+            high = tree_of(forest, counts, leader) if served[leader] else _leaf(own, leader)
+            low = tree_of(forest, counts, i) if served[i] else _leaf(own, i)
+            at_high, at_low = shrunk(high), shrunk(low)
+            for _ in range(STEPS):
+                step = gap[i] / out[i]
+                at_high, of_high = _stepped(high, at_high, -step, middle)
+                at_low, of_low = _stepped(low, at_low, step, middle)
+                out[i] = max(out[i], of_high + of_low)
     return out
 
 
 @njit(cache=True)
 def variances_at(forest, counts, served, change, variance, middle):  # type: ignore[no-untyped-def]
-    """Return the variance of every arm served at the nearest parameters where its value has changed by so much."""
+    """Return the variance of every arm served at the nearest parameters where its value has changed by so much, or at
+    the frequencies, if larger; see `variances_if_equal`.
+    """
     out = variance.copy()
     for i in range(len(served)):
         if served[i] and change[i] != 0.0 and variance[i] > 0:
-            out[i] = _variance_along(tree_of(forest, counts, i), change[i] / variance[i], middle)
+            tree = tree_of(forest, counts, i)
+            at = shrunk(tree)
+            for _ in range(STEPS):
+                at, there = _stepped(tree, at, change[i] / out[i], middle)
+                out[i] = max(out[i], there)
     return out
 
 
 @njit(cache=True)
-def _variance_along(tree, step, middle):  # type: ignore[no-untyped-def]
-    """Return the variance of a tree's value after a step along its influence, see `moved`."""
-    theta, shares = frequencies(tree), shrunk(tree)
+def _stepped(tree, shares, step, middle):  # type: ignore[no-untyped-def]
+    """Return the frequencies after a step along the influence that is that of `shares`, and the variance there."""
+    theta = frequencies(tree)
     found, _ = walk(tree, theta, shares, middle)
     theta = moved(tree, theta, shares, found, step)
     found, _ = walk(tree, theta, theta, middle)
-    return variance_of(found)
+    return theta, variance_of(found)
 
 
 @njit(cache=True)

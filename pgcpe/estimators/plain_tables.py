@@ -70,10 +70,10 @@ class PlainTables:
         """Return how far every arm is below the leader, the variance, and the bias bound; see `PairwiseEstimator`."""
         gap = self._mean[leader] - self._mean
         wanted = np.full(len(gap), -np.inf) if epsilon is None else gap + epsilon
-        variance, if_equal = _variances(
+        _, variance = _variances(
             self._by_count, self._by_count[leader], self._f, self._shares, self._n, self._width, wanted
         )
-        return Estimated(gap, np.maximum(variance, if_equal), self._bias_bound(leader))
+        return Estimated(gap, variance, self._bias_bound(leader))
 
     def _bias_bound(self, leader: int) -> Floats:
         """Return the bias bounds of the differences: what unseen rows move both arms by alike cancels, to first order.
@@ -93,44 +93,57 @@ class PlainTables:
 
 @njit(cache=True)
 def _variances(slopes, reference, f, shares, n, width, gap):  # type: ignore[no-untyped-def]
-    """Return the variances of reference less slope at the frequencies, and at the nearest ones where `gap` is 0.
+    """Return the variances of reference less slope at the frequencies, and the larger of that and the one at the
+    nearest frequencies where `gap` is 0.
 
-    The latter are one step along the influence of every row away, ``f_s - gap p_s (d_s - mean d) / (n V)`` with p the
-    shares and V the variance, kept inside [0, 1]; where gap is not positive nothing is moved.
+    These are a step along the influence of every row away, ``f_s - gap p_s (d_s - mean d) / (n V)`` with p the shares
+    and V the variance, kept inside [0, 1]. It is taken twice from the frequencies, the second time by the shares where
+    the first led to: a row of zeros is too sure of itself to move at first, and rows with many plays would take its
+    part. Where gap is not positive nothing is moved.
     """
-    variance, if_equal = np.zeros(len(slopes)), np.zeros(len(slopes))
-    moved = np.empty(width.max())
+    variance, larger, there = np.zeros(len(slopes)), np.zeros(len(slopes)), np.empty_like(shares)
     for i in range(len(slopes)):
-        for there in range(2):
-            if there == 1 and not (gap[i] > 0 and variance[i] > 0):
-                continue
-            total, entry = 0.0, 0
-            for row in range(len(width)):
-                m = width[row]
-                if n[row] > 0:
-                    mean = square = 0.0
-                    for e in range(entry, entry + m):
-                        d = reference[e] - slopes[i, e]
-                        mean += shares[e] * d
-                        square += shares[e] * d * d
-                    if there == 1:
-                        rate, weight = gap[i] / (n[row] * variance[i]), 0.0
-                        for k in range(m):
-                            d = reference[entry + k] - slopes[i, entry + k]
-                            moved[k] = max(f[entry + k] - rate * shares[entry + k] * (d - mean), 0.0)
-                            weight += moved[k]
-                        mean = square = 0.0
-                        for k in range(m if weight > 0.0 else 0):  # else d differs by rounding alone
-                            d = reference[entry + k] - slopes[i, entry + k]
-                            mean += moved[k] / weight * d
-                            square += moved[k] / weight * d * d
-                    total += max(square - mean * mean, 0.0) / n[row]
-                entry += m
-            if there == 0:
-                variance[i] = total
-            else:
-                if_equal[i] = total
-    return variance, if_equal
+        larger[i] = variance[i] = _variance(slopes[i], reference, shares, n, width)
+        if gap[i] > 0 and variance[i] > 0:
+            there[:] = shares
+            for _ in range(2):
+                _step(slopes[i], reference, f, there, n, width, gap[i] / larger[i])
+                larger[i] = max(larger[i], _variance(slopes[i], reference, there, n, width))
+    return variance, larger
+
+
+@njit(cache=True)
+def _variance(slopes, reference, shares, n, width):  # type: ignore[no-untyped-def]
+    """Return the variance of reference less slope where the rows have these shares."""
+    total, entry = 0.0, 0
+    for row in range(len(width)):
+        if n[row] > 0:
+            mean = square = 0.0
+            for e in range(entry, entry + width[row]):
+                d = reference[e] - slopes[e]
+                mean += shares[e] * d
+                square += shares[e] * d * d
+            total += max(square - mean * mean, 0.0) / n[row]
+        entry += width[row]
+    return total
+
+
+@njit(cache=True)
+def _step(slopes, reference, f, shares, n, width, rate):  # type: ignore[no-untyped-def]
+    """Replace the shares by the frequencies moved along the influence of every row, which is that of the shares."""
+    entry = 0
+    for row in range(len(width)):
+        if n[row] > 0:
+            mean = weight = 0.0
+            for e in range(entry, entry + width[row]):
+                mean += shares[e] * (reference[e] - slopes[e])
+            for e in range(entry, entry + width[row]):
+                d = reference[e] - slopes[e]
+                shares[e] = max(f[e] - rate / n[row] * shares[e] * (d - mean), 0.0)
+                weight += shares[e]
+            for e in range(entry, entry + width[row]):
+                shares[e] = shares[e] / weight if weight > 0.0 else f[e]  # else d differs by rounding alone
+        entry += width[row]
 
 
 @njit(cache=True)

@@ -84,3 +84,21 @@ def test_in_the_bulk_the_variance_at_the_null_is_that_at_the_estimate():
     for model in (told(TableModel(), rows), told(PooledTrees(), rows)):
         at_estimate, at_null = model.differences(0).variance[1], model.differences(0, epsilon=0.01).variance[1]
         assert at_estimate <= at_null <= 1.001 * at_estimate
+
+
+@pytest.mark.parametrize("model", [TableModel, PooledTrees])
+@pytest.mark.parametrize(
+    ("plays", "zeros", "share"), [(10_000, 1_000, 0.01), (100_000, 1_000, 0.01), (10_000, 20, 0.3)]
+)
+def test_zeros_beside_a_leader_with_many_plays_are_worth_what_their_probability_is(model, plays, zeros, share):
+    """The evidence that an arm of zeros alone is below the leader, against the likelihood ratio of equal means."""
+    ones = int(plays * share)
+    bandit = CausalBandit(dag([("X", "Y")]), reward="Y", arms=[do(X=0), do(X=1)])
+    told = model().start(bandit)
+    for x, y, times in ((0, 0, zeros), (1, 0, plays - ones), (1, 1, ones)):
+        told.update(bandit.encode(do(X=x), [{"X": x, "Y": y}] * times))
+    gap, variance, _ = (part[0] for part in told.differences(1, epsilon=0.0))
+    m = ones / (plays + zeros)
+    likelihood_ratio = -zeros * np.log1p(-m) + ones * np.log(share / m) + (plays - ones) * np.log((1 - share) / (1 - m))
+    # half of it in the limit: the variance at equal means is about m / zeros
+    assert 0.4 * likelihood_ratio < gap**2 / (2.0 * variance) <= likelihood_ratio
