@@ -16,6 +16,7 @@ ROOMS = [
     "graphs.formats",
     "graphs.shipped",
     "graphs.load",
+    "graphs.bitsets",
     "graphs.identification",
     "graphs.explanation",
     "graphs.adjustment",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from pgcpe.graphs.identification import AdmissibleSteps, SequenceSearch, checked_question
+from pgcpe.graphs.identification import AdmissibleSteps, mutilated, search_for
 from pgcpe.graphs.structure import States, checked_graph
 
 __all__ = ["Explanation", "connecting_path", "explain"]
@@ -56,13 +56,13 @@ def explain(graph: nx.DiGraph, treatments: Iterable[str], outcome: str, *, state
     >>> print(explain(DAG([("U", "X"), ("U", "Y"), ("X", "Y")], latents={"U"}), ["X"], "Y"))
     E[Y | do(X)] has no admissible sequence: X <- U -> Y stays open given nothing, the most that may be conditioned on.
     """
-    checked, names = checked_question(graph, treatments, outcome)
-    search = SequenceSearch(checked, names, outcome, states)
-    sequence = search.run()
+    checked = checked_graph(graph)
+    search = search_for(checked, treatments, outcome, states)
+    sequence, names = search.run(), search.graph.names(search.treatments)
     question = f"E[{outcome} | do({', '.join(sorted(names))})]"
     if sequence is None:
-        x, cut, given = search.deepest
-        path = connecting_path(cut, x, outcome, given)
+        (x,), later, given = map(search.graph.names, search.deepest)
+        path = connecting_path(mutilated(checked, under=[x], over=later), x, outcome, given)
         words = (
             f"{question} has no admissible sequence: {path} stays open given {', '.join(sorted(given)) or 'nothing'}, "
             "the most that may be conditioned on."

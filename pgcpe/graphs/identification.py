@@ -6,12 +6,14 @@ without a cycle; its latent variables are ``graph.latents``.
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
 
 import networkx as nx
 from pgmpy.base import DAG
 
+from pgcpe.graphs.bitsets import BitGraph, bit_graph, members
 from pgcpe.graphs.states import did_you_mean
 from pgcpe.graphs.structure import States, checked_graph, latents_of, structure_of
 
@@ -27,6 +29,8 @@ __all__ = [
     "nodes_on_paths",
     "number_of_cells",
     "relevant_treatments",
+    "search_for",
+    "treatments_that_matter",
 ]
 
 MOST_ORDERED = 6
@@ -35,10 +39,15 @@ MOST_ORDERED = 6
 AdmissibleSteps = list[tuple[str, frozenset[str]]]
 """The pairs (X_i, Z_i) of an admissible sequence, in causal order (Definition 3)."""
 
+Step = tuple[int, int]
+"""The same on bit sets: the number of X_i, and Z_i."""
+
 
 def mutilated(graph: nx.DiGraph, *, under: Collection[str] = (), over: Collection[str] = ()) -> nx.DiGraph:
     """Return the graph without the edges out of `under` and into `over`: G with an underline and an overline."""
-    return _cut(checked_graph(graph), under, over)
+    cut = nx.DiGraph(checked_graph(graph))
+    cut.remove_edges_from([*cut.out_edges(under), *cut.in_edges(over)])
+    return cut
 
 
 def relevant_treatments(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -> frozenset[str]:
@@ -53,7 +62,8 @@ def relevant_treatments(graph: nx.DiGraph, treatments: Iterable[str], outcome: s
     frozenset({'B'})
     """
     checked, names = checked_question(graph, treatments, outcome)
-    return frozenset(_upstream(checked, names, outcome)[1])
+    bits = bit_graph(checked)
+    return bits.names(treatments_that_matter(bits, bits.bits(names), bits.bit[outcome]))
 
 
 def nodes_on_paths(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -> frozenset[str]:
@@ -68,7 +78,8 @@ def nodes_on_paths(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -
     ['C', 'Y']
     """
     checked, names = checked_question(graph, treatments, outcome)
-    return frozenset(_upstream(checked, names, outcome)[0])
+    bits = bit_graph(checked)
+    return bits.names(bits.ancestors(bits.bit[outcome], past=bits.bits(names)))
 
 
 def drop_exogenous_noise(graph: nx.DiGraph, outcome: str | None = None) -> nx.DiGraph:
@@ -139,7 +150,7 @@ def admissible_sequence(
     >>> admissible_sequence(DAG([("Z", "X"), ("Z", "Y"), ("X", "Y")]), ["X"], "Y")
     [('X', frozenset({'Z'}))]
     """
-    return SequenceSearch(*checked_question(graph, treatments, outcome), outcome, states).run()
+    return search_for(graph, treatments, outcome, states).run()
 
 
 def is_admissible_sequence(graph: nx.DiGraph, sequence: Iterable[tuple[str, Iterable[str]]], outcome: str) -> bool:
@@ -160,17 +171,16 @@ def is_admissible_sequence(graph: nx.DiGraph, sequence: Iterable[tuple[str, Iter
         raise ValueError(f"the treatments must be distinct, but got {order}")
     if unknown := frozenset().union(*(z for _, z in pairs)) - set(graph):
         raise ValueError(f"Z must hold variables of the graph, but got {sorted(map(str, unknown))}")
-    given: set[str] = set()
-    for i, (x, z) in enumerate(pairs):
-        later = order[i + 1 :]
-        below = set(order[i:]).union(*(nx.descendants(graph, v) for v in order[i:]))
-        topological = not any(x in nx.descendants(graph, v) for v in later)
-        given |= z
-        if not topological or z & below or outcome in z or z & latents_of(graph):
+    bits = bit_graph(graph)
+    target, left, given = bits.bit[outcome], bits.bits(order), 0
+    for x, z in ((bits.bit[x], bits.bits(z)) for x, z in pairs):
+        topological, below = not bits.ancestors(x) & left & ~x, bits.descendants(left)
+        left, given = left & ~x, given | z
+        if not topological or z & (below | target | bits.latents):
             return False
-        if not nx.is_d_separator(_cut(graph, [x], later), {x}, {outcome}, given):
+        if not bits.cut(under=x, over=left).separates(given, x, target):
             return False
-        given.add(x)
+        given |= x
     return True
 
 
@@ -209,122 +219,126 @@ def is_invariant_under(graph: nx.DiGraph, treatments: Iterable[str], variable: s
     graph, _ = checked_question(graph, (played | condition) - {variable}, variable)
     if variable in condition:
         raise ValueError(f"given must not hold the variable itself, but got {variable} in {sorted(condition)}")
-    if variable in played:
-        return False
-    regimes = {("set", w): w for w in played}  # no name of a variable
-    marked = nx.DiGraph(graph.edges)
-    marked.add_nodes_from(graph)
-    marked.add_edges_from(regimes.items())
-    return not regimes or bool(nx.is_d_separator(marked, set(regimes), {variable}, set(condition)))
+    bits = bit_graph(graph)
+    return not bits.disturbing(bits.bit[variable], bits.bits(condition)) & bits.bits(played)
 
 
 def number_of_cells(sequence: AdmissibleSteps, states: States | None = None) -> int:
     """Return how many cells the formula of a sequence has: the sum over its variables of the prefixes they split."""
-    cells, prefixes = 0, 1
-    for _, z in sequence:
-        for variable in sorted(z):
-            prefixes *= 2 if states is None else len(states[variable])
-            cells += prefixes
-    return cells
+    adjusted = [v for _, z in sequence for v in sorted(z)]
+    return _cells(2 if states is None else len(states[v]) for v in adjusted)
 
 
 def checked_question(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -> tuple[DAG, frozenset[str]]:
     """Return the checked graph and the treatments as a set: known, observed, distinct from the outcome."""
     checked = checked_graph(graph)
     names = frozenset([treatments] if isinstance(treatments, str) else treatments)
-    if unknown := sorted(map(str, (names | {outcome}) - set(checked))):
+    known = bit_graph(checked)
+    if unknown := sorted(map(str, (names | {outcome}) - known.bit.keys())):
         raise ValueError(
             f"treatments and outcome must be variables of the graph, but got {', '.join(unknown)}"
             f"{did_you_mean(unknown[0], checked)}"
         )
-    if hidden := sorted((names | {outcome}) & latents_of(checked)):
+    if hidden := sorted(known.names(known.bits({*names, outcome}) & known.latents)):
         raise ValueError(f"treatments and outcome must be observed, but {', '.join(hidden)} is latent")
     if outcome in names:
         raise ValueError(f"the outcome must not be a treatment, but got {outcome} for both")
     return checked, names
 
 
-@dataclass
+def search_for(graph: nx.DiGraph, treatments: Iterable[str], outcome: str, states: States | None) -> SequenceSearch:
+    """Return the search for an admissible sequence that answers a question, checked."""
+    checked, names = checked_question(graph, treatments, outcome)
+    bits = bit_graph(checked)
+    return SequenceSearch(bits, bits.bits(names), bits.bit[outcome], states)
+
+
+def treatments_that_matter(graph: BitGraph, treatments: int, outcome: int) -> int:
+    """Return the treatments from which a directed path leads to the outcome past the others: `relevant_treatments`."""
+    return graph.parents_of(graph.ancestors(outcome, past=treatments)) & treatments
+
+
 class SequenceSearch:
-    """The search for the smallest admissible sequence, one step per treatment, remembered by what is left."""
+    """The search for the smallest admissible sequence, one step per treatment, remembered by what is left.
 
-    graph: nx.DiGraph
-    treatments: frozenset[str]
-    outcome: str
-    states: States | None
-    memory: dict[tuple[frozenset[str], frozenset[str]], AdmissibleSteps | None] = field(default_factory=dict)
-    deepest: tuple[str, nx.DiGraph, frozenset[str]] = field(init=False)
+    Parameters
+    ----------
+    graph, treatments, outcome
+        The question, on bit sets.
+    states
+        As for `admissible_sequence`.
 
-    def __post_init__(self) -> None:
+    Attributes
+    ----------
+    deepest
+        Where no step was possible, the one that failed after the most treatments: its treatment, those left to treat
+        later, and all that may be conditioned on.
+    """
+
+    def __init__(self, graph: BitGraph, treatments: int, outcome: int, states: States | None) -> None:
+        self.graph, self.treatments, self.outcome = graph, treatments, outcome
+        self.arity = [2 if states is None else len(states[v]) for v in graph.variables]
         # Variables that are no ancestors of a treatment or of the outcome can neither help nor matter.
-        targets = {*self.treatments, self.outcome}
-        ancestral = targets.union(*(nx.ancestors(self.graph, v) for v in targets))
-        self.observed = frozenset(ancestral) - latents_of(self.graph) - {self.outcome}
-        self.graph = nx.DiGraph(self.graph.subgraph(ancestral))
-        self.below = {v: nx.descendants(self.graph, v) | {v} for v in self.treatments}
+        self.observed = graph.ancestors(treatments | outcome) & ~graph.latents & ~outcome
+        self.above = {i: graph.ancestors(1 << i) for i in members(treatments)}
+        self.deepest = 0, 0, 0
+        self._memory: dict[tuple[int, int], list[Step] | None] = {}
         self._deepest_done = -1
 
     def run(self) -> AdmissibleSteps | None:
         """Return the smallest sequence for all treatments."""
-        return self.complete(frozenset(), self.treatments)
+        found = self.complete(0, self.treatments)
+        return None if found is None else [(self.graph.variables[x], self.graph.names(z)) for x, z in found]
 
-    def complete(self, chosen: frozenset[str], left: frozenset[str]) -> AdmissibleSteps | None:
+    def complete(self, chosen: int, left: int) -> list[Step] | None:
         """Return the smallest way to treat `left` after the other treatments, with `chosen` conditioned on."""
         if not left:
             return []
-        if (chosen, left) not in self.memory:
-            done = chosen | (self.treatments - left)
-            allowed = (self.observed - frozenset().union(*(self.below[v] for v in left))) | done
-            best: AdmissibleSteps | None = None
-            for x in sorted(left):
-                if any(x in self.below[v] for v in left - {x}):
-                    continue  # not next in any topological order
-                if best is not None and len(self.treatments) > MOST_ORDERED:
-                    break
-                for z in self.separators(x, left - {x}, done, allowed):
-                    rest = self.complete(chosen | z, left - {x})
-                    if rest is not None and (best is None or self.size([(x, z), *rest]) < self.size(best)):
-                        best = [(x, z), *rest]
-            self.memory[chosen, left] = best
-        return self.memory[chosen, left]
+        if (chosen, left) not in self._memory:
+            self._memory[chosen, left] = min(self._ways(chosen, left), key=self.size, default=None)
+        return self._memory[chosen, left]
 
-    def separators(
-        self, x: str, later: frozenset[str], done: frozenset[str], allowed: frozenset[str]
-    ) -> set[frozenset[str]]:
-        """Return the minimal separators nearest to x and nearest to the outcome; none if x cannot be separated."""
-        cut = _cut(self.graph, [x], later)
-        found = set()
-        for source, target in ((x, self.outcome), (self.outcome, x)):
-            separator = nx.find_minimal_d_separator(cut, source, target, included=set(done), restricted=set(allowed))
-            if separator is None:
-                if len(done) > self._deepest_done:
-                    closed = done | {x, self.outcome}
-                    given = frozenset(closed).union(*(nx.ancestors(cut, v) for v in closed)) & allowed
-                    self._deepest_done, self.deepest = len(done), (x, cut, given)
+    def _ways(self, chosen: int, left: int) -> list[list[Step]]:
+        """Return a way to treat `left` for every treatment that may be next and every separator for it."""
+        ways: list[list[Step]] = []
+        done = chosen | (self.treatments & ~left)
+        allowed = self.observed & ~self.graph.descendants(left) | done
+        for x in members(left):
+            later = left & ~(1 << x)
+            if self.above[x] & later:
+                continue  # not next in any topological order
+            if ways and self.treatments.bit_count() > MOST_ORDERED:
                 break
-            found.add(frozenset(separator) - done)
-        return found
+            for z in self.separators(1 << x, later, done, allowed):
+                if (rest := self.complete(chosen | z, later)) is not None:
+                    ways.append([(x, z), *rest])
+        return ways
 
-    def size(self, sequence: AdmissibleSteps) -> tuple[int, int, list[tuple[str, list[str]]]]:
+    def separators(self, x: int, later: int, done: int, allowed: int) -> set[int]:
+        """Return the minimal separators nearest to x and nearest to the outcome; none if x cannot be separated.
+
+        Source: van der Zander and Liskiewicz 2020.
+        """
+        cut, y = self.graph.cut(under=x, over=later), self.outcome
+        within = cut.ancestors(x | y | done)
+        usable = allowed & within
+        if (near_x := cut.reach(x, within, usable)) & y:
+            if done.bit_count() > self._deepest_done:
+                self._deepest_done, self.deepest = done.bit_count(), (x, later, usable)
+            return set()
+        close_to_x = usable & (near_x | done)
+        if not (nearest_x := close_to_x & ~done & cut.reach(y, within, close_to_x)):
+            return {0}  # the only minimal one
+        close_to_y = usable & (cut.reach(y, within, usable) | done)
+        return {nearest_x, close_to_y & ~done & cut.reach(x, within, close_to_y)}
+
+    def size(self, steps: list[Step]) -> tuple[int, int, list[tuple[int, list[int]]]]:
         """Return what the smallest sequence is smallest in; the names last, so that the answer is always the same."""
-        variables = sum(len(z) for _, z in sequence)
-        return variables, number_of_cells(sequence, self.states), [(x, sorted(z)) for x, z in sequence]
+        adjusted = [(x, list(members(z))) for x, z in steps]
+        cells = _cells(self.arity[v] for _, z in adjusted for v in z)
+        return sum(len(z) for _, z in adjusted), cells, adjusted
 
 
-def _cut(graph: nx.DiGraph, under: Collection[str], over: Collection[str]) -> nx.DiGraph:
-    cut = nx.DiGraph(graph)
-    cut.remove_edges_from([*graph.out_edges(under), *graph.in_edges(over)])
-    return cut
-
-
-def _upstream(graph: nx.DiGraph, treatments: Collection[str], outcome: str) -> tuple[set[str], set[str]]:
-    """Return the outcome with all that reaches it without passing a treatment, and the treatments met on the way."""
-    reached, met, open_nodes = {outcome}, set(), [outcome]
-    while open_nodes:
-        for parent in graph.predecessors(open_nodes.pop()):
-            if parent in treatments:
-                met.add(parent)
-            elif parent not in reached:
-                reached.add(parent)
-                open_nodes.append(parent)
-    return reached, met
+def _cells(arities: Iterable[int]) -> int:
+    """Return the number of prefixes that variables of these numbers of states split, one after the other."""
+    return sum(itertools.accumulate(arities, operator.mul))

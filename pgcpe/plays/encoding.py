@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -13,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pgcpe._numba import njit
+from pgcpe.graphs.bitsets import bit_graph
 from pgcpe.graphs.states import did_you_mean, find_state, shown
 from pgcpe.graphs.structure import States
 from pgcpe.plays.actions import Action
@@ -186,16 +189,18 @@ class Encoder:
         """Warn where all passive rows of a log agree on an effect that depends on what is to be learned from them."""
         if np.count_nonzero(passive) < FEWEST_SELECTED:
             return
-        graph, known = self._question.graph, self._needed
-        factors = [(v, given) for v, given in self._question.factors if known >= {v, *given}]
-        below = set().union(*(nx.descendants(graph, v) for v, _ in factors))
-        for variable in [v for v in graph if v in frame.columns and v not in known]:
-            if graph.in_degree(variable) < 2 and variable not in below:
+        graph, known = bit_graph(self._question.graph), self._needed
+        factors = [(graph.bit[v], graph.bits(given)) for v, given in self._question.factors if known >= {v, *given}]
+        below = graph.descendants(functools.reduce(operator.or_, (v for v, _ in factors), 0))
+        for variable, bit in graph.bit.items():
+            if variable not in frame.columns or variable in known:
+                continue
+            if graph.parents_of(bit).bit_count() < 2 and not bit & below:
                 continue  # of a rare cause a log may well show one value
             values = frame.loc[passive, variable]
             if values.isna().any() or (values != values.iloc[0]).any():
                 continue
-            if any(not nx.is_d_separator(graph, {v}, {variable}, set(given)) for v, given in factors):
+            if not all(graph.separates(given, v, bit) for v, given in factors):
                 warnings.warn(
                     f"{variable} is {shown(values.iloc[0], show=str)} in all {len(values)} passive plays: rows that an "
                     "effect chose show other distributions than the graph says; tell all plays, or leave these out",
