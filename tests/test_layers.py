@@ -53,6 +53,7 @@ ROOMS = [
     "estimators.empirical_means",
     "estimators.forest",
     "estimators.forest_values",
+    "estimators.tree_bounds",
     "estimators.admissible",
     "estimators.node_equations",
     "estimators.bglm",

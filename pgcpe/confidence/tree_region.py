@@ -13,7 +13,7 @@ from pgcpe._numba import njit
 from pgcpe.confidence.intervals import probability
 from pgcpe.confidence.tree import Tree, smoothed, variance_of, walk
 
-__all__ = ["interval_since", "likelihood_ratio_interval", "tree_interval"]
+__all__ = ["bound_since", "likelihood_ratio_interval", "tree_interval"]
 
 Floats = NDArray[np.float64]
 
@@ -129,17 +129,27 @@ class _Climb(NamedTuple):
 def tree_interval(tree, log_inverse_alpha):  # type: ignore[no-untyped-def]
     """Return the interval of `likelihood_ratio_interval` for one tree in flat form, unchecked."""
     nothing = Tree(tree.arity, np.zeros(len(tree.into)), np.zeros(len(tree.n)), np.zeros(len(tree.n)))
-    return interval_since(tree, nothing, log_inverse_alpha)
+    return bound_since(tree, nothing, log_inverse_alpha, False), bound_since(tree, nothing, log_inverse_alpha, True)
 
 
 @njit(cache=True)
-def interval_since(tree, before, log_inverse_alpha):  # type: ignore[no-untyped-def]
-    """Return the interval from the rounds since a snapshot alone, with what was counted before it as the prior.
+def bound_since(tree, before, log_inverse_alpha, upper):  # type: ignore[no-untyped-def]
+    """Return one end of the interval from the rounds since a snapshot, with what was counted before as the prior.
 
     The mixtures are Dirichlet distributions with half a count more than was seen before, which bets better than half a
     count alone, so that fewer nats are lost. The prior was fixed when the betting began: the region holds as that of
-    `likelihood_ratio_interval` does.
+    `likelihood_ratio_interval` does. The lower end is that of the rewards' complements.
     """
+    if not upper:
+        tree = Tree(tree.arity, tree.into, tree.n, tree.n - tree.x)
+        before = Tree(before.arity, before.into, before.n, before.n - before.x)
+    largest = _largest(tree, _region_since(tree, before, log_inverse_alpha))
+    return largest if upper else max(0.0, 1.0 - largest)
+
+
+@njit(cache=True)
+def _region_since(tree, before, log_inverse_alpha):  # type: ignore[no-untyped-def]
+    """Return the region of the rounds since a snapshot."""
     arity, into, n, x = tree
     stay = np.zeros(len(into))
     budget, best_likelihood = log_inverse_alpha, 0.0
@@ -174,9 +184,7 @@ def interval_since(tree, before, log_inverse_alpha):  # type: ignore[no-untyped-
             best_likelihood += best
             budget += best - mixture
     stay[0] = 0.0  # w is 1 at the root
-    flipped = Tree(arity, into, n, n - x)
-    upper = _largest(tree, _Region(arity, stay, n, x, budget, best_likelihood))
-    return max(0.0, 1.0 - _largest(flipped, _Region(arity, stay, n, n - x, budget, best_likelihood))), upper
+    return _Region(arity, stay, n, x, budget, best_likelihood)
 
 
 @njit(cache=True)

@@ -17,11 +17,12 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.paper_radii import paper_observational_union, union_radius
 from pgcpe.confidence.tree import plug_in_value, smoothed_value
-from pgcpe.estimators.base import Estimate, IntervalEstimator, started
+from pgcpe.estimators.base import Comparison, Estimate, IntervalEstimator, started
 from pgcpe.estimators.empirical_means import check_radius
-from pgcpe.estimators.forest import MOST_CELLS, Plays, count_plays, forest_of, intersect_intervals, tree_of
+from pgcpe.estimators.forest import MOST_CELLS, Plays, count_plays, forest_of, tree_of
 from pgcpe.estimators.forest_values import walk_plain
 from pgcpe.estimators.schedule import Observations
+from pgcpe.estimators.tree_bounds import Regions, TreeBounds
 from pgcpe.graphs.explanation import explain
 from pgcpe.graphs.structure import State, States, states_of, structure_of
 from pgcpe.plays.actions import Action, with_states
@@ -95,6 +96,7 @@ class AdmissibleSequence(IntervalEstimator):
         self.served_ = np.diff(self._forest.treated_start) > 0
         self._observations = Observations(1 if self.refresh is None and self.radius == "paper" else self.refresh)
         self._counted = 0
+        self._regions, self._bounds = Regions(self._forest, 1.0), TreeBounds(self._forest, self.served_)
         self._current: Intervals | None = None
         self._level = math.nan
         return self
@@ -122,12 +124,18 @@ class AdmissibleSequence(IntervalEstimator):
             self._current = self._work_out(level)
         return self._current
 
+    def bounds(self, level: float) -> Intervals:
+        """Return the exact intervals as far as they were worked out, all of those with the paper's radius."""
+        return self._bounds.known(level) if self.radius == "lr" else self.intervals(level)
+
+    def tighten(self, level: float, asked: Comparison) -> bool:
+        """Work out those ends of the exact intervals that a comparison turns on."""
+        return self.radius == "lr" and self._bounds.tighten(self._counts, self._regions, self._counted, level, asked)
+
     def _work_out(self, level: float) -> Intervals:
-        lower, upper = np.zeros(len(self.served_)), np.ones(len(self.served_))
         if self.radius == "lr":  # in place of Algorithm 3, line 11
-            nothing = self._forest.counts()
-            intersect_intervals(self._forest, self._counts, nothing, self.served_, -math.log(level), lower, upper)
-            return Intervals(lower, upper)
+            return self._bounds.now(self._counts, self._regions, level)
+        lower, upper = np.zeros(len(self.served_)), np.ones(len(self.served_))
         value, smallest = self.plug_in()  # Algorithm 3, line 11: mu_O (Eq. 11) -+ beta_O(T_a)
         seen = smallest > 0
         radius = np.array([self._paper_radius(int(i), smallest[i], level) for i in np.flatnonzero(seen)])

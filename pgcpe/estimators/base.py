@@ -14,7 +14,7 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.plays.samples import Samples
 
-__all__ = ["Estimate", "Estimated", "Estimator", "IntervalEstimator", "PairwiseEstimator", "Rejected"]
+__all__ = ["Comparison", "Estimate", "Estimated", "Estimator", "IntervalEstimator", "PairwiseEstimator", "Rejected"]
 
 Rejected = NDArray[np.bool_] | None
 """Boolean array over the arms for which the graph is rejected; None for none."""
@@ -75,6 +75,27 @@ class Estimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is no
         return None
 
 
+class Comparison(NamedTuple):
+    """Whether any of some arms is better than a leader by more than epsilon.
+
+    Attributes
+    ----------
+    leader
+        Its index.
+    contenders
+        Boolean array over the arms: which may be better, as far as anything but intervals says.
+    epsilon
+        The tolerance.
+    intervals
+        What all intervals together say so far.
+    """
+
+    leader: int
+    contenders: NDArray[np.bool_]
+    epsilon: float
+    intervals: Intervals
+
+
 class IntervalEstimator(Estimator):
     """An estimator that claims an interval for every arm.
 
@@ -98,7 +119,21 @@ class IntervalEstimator(Estimator):
 
     @abstractmethod
     def intervals(self, level: float) -> Intervals:
-        """Return intervals for the arms, each of which holds at all times with probability at least ``1 - level``."""
+        """Return intervals for the arms, all of which hold at all times at once, each but with probability `level`."""
+
+    def bounds(self, level: float) -> Intervals:
+        """Return what is known of these intervals without working out more of them than `tighten` did.
+
+        By default all of them.
+        """
+        return self.intervals(level)
+
+    def tighten(self, level: float, asked: Comparison) -> bool:
+        """Work out those bounds that a comparison turns on, from all plays; return whether there were any.
+
+        By default there are none: nothing is put off.
+        """
+        return False
 
 
 class Estimated(NamedTuple):

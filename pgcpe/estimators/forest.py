@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.tree import Tree, Walk
-from pgcpe.confidence.tree_region import interval_since
 from pgcpe.plays.samples import Samples
 
 __all__ = ["MOST_CELLS", "Counts", "Factor", "Forest", "Plays", "forest_of"]
@@ -203,19 +202,6 @@ def _passes_through(forest, i, codes, row, depth, nodes):  # type: ignore[no-unt
             cell = cell * forest.arity[at] + codes[row, forest.column[at]]
             nodes[level + 1] = first + cell
     return depth
-
-
-@njit(cache=True)
-def intersect_intervals(forest, counts, before, served, nats, lower, upper):  # type: ignore[no-untyped-def]
-    """Intersect the intervals with those of the plays since a snapshot, in place. An empty result has lower > upper."""
-    for i in range(len(served)):
-        if not served[i]:
-            continue
-        now, earlier = tree_of(forest, counts, i), tree_of(forest, before, i)
-        since = Tree(now.arity, now.into - earlier.into, now.n - earlier.n, now.x - earlier.x)
-        if since.into[0] > 0:
-            low, high = interval_since(since, earlier, nats)
-            lower[i], upper[i] = max(lower[i], low), min(upper[i], high)
 
 
 @njit(cache=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -14,9 +13,9 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.sequences import asymptotic_threshold, kt_interval
 from pgcpe.confidence.tree import Walk, shrunk_share
-from pgcpe.estimators.base import Estimated, IntervalEstimator, PairwiseEstimator, Rejected, started
+from pgcpe.estimators.base import Comparison, Estimated, IntervalEstimator, PairwiseEstimator, Rejected, started
 from pgcpe.estimators.empirical_means import add_plays
-from pgcpe.estimators.forest import Plays, count_plays, forest_of, influence, intersect_intervals
+from pgcpe.estimators.forest import Plays, count_plays, forest_of, influence
 from pgcpe.estimators.forest_values import (
     progress,
     smoothed_values,
@@ -27,6 +26,7 @@ from pgcpe.estimators.forest_values import (
     walk_smoothed,
 )
 from pgcpe.estimators.schedule import FIRST_SNAPSHOT, GROWTH, MAX_SNAPSHOTS, checked_refresh, last_due, snapshot_share
+from pgcpe.estimators.tree_bounds import Regions, TreeBounds
 from pgcpe.plays.actions import Action
 from pgcpe.plays.samples import Samples, SamplesBuffer
 
@@ -44,8 +44,8 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
     plays stand in its tree beside observation, and those of other arms where the graph allows.
 
     The intervals are exact. Beside the region of all plays there are some begun at snapshots of the counts, which bet
-    with what was counted before and lose fewer nats (`interval_since`); each spends a share of delta fixed
-    in advance (`snapshot_share`).
+    with what was counted before and lose fewer nats (`bound_since`); each spends a share of delta fixed
+    in advance (`snapshot_share`). A policy has only those ends worked out that decide (`TreeBounds`).
 
     Estimates are those of smoothed frequencies, differences those of plain ones. An arm without a tree, one for which
     the graph is rejected, and one that its own plays determine better than its tree, is estimated from its own plays.
@@ -53,7 +53,8 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
     Parameters
     ----------
     refresh
-        As for `AdmissibleSequence`, but counting all plays. It concerns the intervals.
+        After how many plays more a policy may have ends of intervals worked out anew; by default after every play up
+        to a hundred, then whenever the plays have grown by a hundredth.
 
     Attributes
     ----------
@@ -78,16 +79,13 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         self.served_ = np.diff(self._forest.treated_start) > 0
         self._counts, self._own = self._forest.counts(), self._forest.counts()
         self._direct = np.zeros((2, len(bandit.arms)))  # own plays and the sums of their rewards
-        self._snapshots = [(0, self._forest.counts())]
-        self._next_snapshot, self._plays = FIRST_SNAPSHOT, 0
+        self._regions, self._bounds = Regions(self._forest, snapshot_share(0)), TreeBounds(self._forest, self.served_)
+        self._snapshots, self._next_snapshot, self._plays = 0, FIRST_SNAPSHOT, 0
         self._depth_of: dict[frozenset[str], NDArray[np.int64]] = {}
         self._refresh = checked_refresh(self.refresh)
-        self._due = self._forest.counts(), self._snapshots
         self._rounds = SamplesBuffer(bandit.coding)
         self._passive = np.zeros((len(bandit.coding.variables), max(map(len, bandit.coding.states))))
         self._settings = bandit.forced_codes(bandit.playable), self._admitted(bandit.playable)
-        self._current: Intervals | None = None
-        self._level = math.nan
         self._rewards = float(bandit.reward_array.min()), float(bandit.reward_array.max())
         self._now: _Standing | None = None
         self._ranked: _Standing | None = None
@@ -97,15 +95,12 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
     def update(self, samples: Samples) -> Self:
         """Count every play for the factors that it shows."""
         start, end = self._plays, self._plays + len(samples)
-        due = last_due(end, self._refresh)
-        while self._plays < end:  # stops between two plays where something is due, however they were handed over
-            until = min(at for at in (end, due, self._next_snapshot) if at > self._plays)
+        while self._plays < end:  # a snapshot stands between the same two plays, however they were handed over
+            until = min(end, self._next_snapshot)
             self._count(samples.rows(slice(self._plays - start, until - start)))
-            if until == due:
-                self._due, self._current = (self._counts.copy(), self._snapshots), None
             if until == self._next_snapshot:
-                fresh = self._snapshots[-1][0] + 1, self._counts.copy()
-                self._snapshots = [self._snapshots[0], *self._snapshots[1:][1 - MAX_SNAPSHOTS :], fresh]
+                self._snapshots += 1
+                self._regions.begin(self._counts, snapshot_share(self._snapshots), MAX_SNAPSHOTS)
                 self._next_snapshot *= GROWTH
         self._rounds.append(samples)
         self._now = self._ranked = self._walked = None
@@ -147,15 +142,16 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
     def intervals(self, level: float) -> Intervals:
         """Return intervals for the arms with a tree; [0, 1] for the others."""
         started(self)
-        if self._current is None or level != self._level:
-            self._level = probability("level", level)
-            lower, upper = np.zeros(len(self.served_)), np.ones(len(self.served_))
-            counts, snapshots = self._due
-            for j, before in snapshots:
-                nats = -math.log(level * snapshot_share(j))
-                intersect_intervals(self._forest, counts, before, self.served_, nats, lower, upper)
-            self._current = Intervals(lower, upper)
-        return self._current
+        return self._bounds.now(self._counts, self._regions, probability("level", level))
+
+    def bounds(self, level: float) -> Intervals:
+        """Return the intervals as far as they were worked out."""
+        return self._bounds.known(level)
+
+    def tighten(self, level: float, asked: Comparison) -> bool:
+        """Work out those ends that a comparison turns on."""
+        due = last_due(self._plays, self._refresh)
+        return self._bounds.tighten(self._counts, self._regions, due, level, asked)
 
     # ------------------------------------------------------------------------------------------------ arms in pairs
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import inspect
 import warnings
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ import numpy as np
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.environment.protocol import Environment
-from pgcpe.estimators.base import GRAPH, Estimator, IntervalEstimator
+from pgcpe.estimators.base import GRAPH, Comparison, Estimator, IntervalEstimator
 from pgcpe.estimators.empirical_means import DirectEstimator, EmpiricalMeans
 from pgcpe.estimators.schedule import next_due
 from pgcpe.plays.actions import Action
@@ -243,8 +244,13 @@ class Policy:
 
     def _look(self) -> None:
         """See what contradicts the graph, what to play next where nothing is asked for, and whether to stop."""
-        self._doubt(self._knowledge.look())
         state = self._recommend()
+        while self._knowledge.tighten(
+            Comparison(state.leader, self._stopping.contenders(state), self.epsilon, state.intervals)
+        ):
+            state = self._recommend()
+        if self._doubt(self._knowledge.look()):
+            state = self._recommend()
         if len(self.bandit.arms) == 1:
             assumed = merging_assumed(state)
             worth = "exact" if assumed else "direct"
@@ -268,8 +274,8 @@ class Policy:
         """What all rules are shown, from all that was told."""
         return self._state if self._state.n_plays == self.n_plays else self._recommend()
 
-    def _doubt(self, found: Contradictions) -> None:
-        """Take away a certificate whose assumptions were refuted, and say what contradicts what."""
+    def _doubt(self, found: Contradictions) -> bool:
+        """Take away a certificate whose assumptions were refuted, say what contradicts what, return whether any did."""
         if self._certified is not None and found.refute(self._certified.verdict.assumptions):
             self._certified = None
         if len(found.arms):
@@ -280,6 +286,7 @@ class Policy:
         for model, instead in found.models:
             what = ", ".join(said for said in model.assumptions if said != GRAPH)
             warnings.warn(f"the plays contradict {what}: the model is given up for {instead}", stacklevel=4)
+        return len(found.arms) > 0 or len(found.models) > 0
 
     # ------------------------------------------------------------------------------------------------- what is known
 
@@ -336,7 +343,14 @@ class Policy:
     @property
     def intervals(self) -> Intervals:
         """The intervals of the arms, in the order of ``bandit.arms``."""
-        return self._stopping.shown(self.state)
+        return self._stopping.shown(self._shown)
+
+    @property
+    def _shown(self) -> PolicyState:
+        """The state as people are shown it: all intervals, and estimates inside them, as of now."""
+        worked_out = self._knowledge.state(self.epsilon, put_off=False)
+        estimates = self._recommendation.estimates(worked_out)
+        return dataclasses.replace(worked_out, estimates=estimates, leader=self.state.leader)
 
     @property
     def radii(self) -> str:
@@ -377,6 +391,7 @@ class Policy:
 
     def result(self, stop_reason: str = "") -> Result:
         """Return what is known now as a `Result`."""
+        shown = self._shown
         return Result(
             recommendation=self.recommendation,
             certified=self.certificate in CERTIFIED,
@@ -385,7 +400,7 @@ class Policy:
             n_plays=self.n_plays,
             cost=self.cost,
             plays_by_action=self.plays_by_action,
-            table=arms_table(self.state, self._recommended, self.intervals),
+            table=arms_table(shown, self._recommended, self._stopping.shown(shown)),
             conflicts=self.conflicts,
             epsilon=self.epsilon,
             delta=self.delta,
@@ -422,8 +437,8 @@ class Policy:
         if self._sampling.planned or len(self.bandit.arms) == 1:
             left = self._to_close()
         else:
-            left = left_open(self.state, self._stopping, self.intervals)
+            left = left_open(self._shown, self._stopping)
         return self.result(f"the budget of {budget} plays is spent: {left}")
 
     def _to_close(self) -> str:
-        return to_close(self.state, self.intervals)
+        return to_close(self.state, self._stopping.shown(self.state))

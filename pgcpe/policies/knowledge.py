@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Real
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.base import clone
 from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
-from pgcpe.estimators.base import GRAPH, Estimator, IntervalEstimator, Rejected
+from pgcpe.estimators.base import GRAPH, Comparison, Estimator, IntervalEstimator, Rejected
 from pgcpe.estimators.empirical_means import DirectEstimator
 from pgcpe.plays.samples import Samples, SamplesBuffer
 from pgcpe.policies.error_budget import ErrorBudget
@@ -89,11 +89,16 @@ class Knowledge:
         for estimator in (self.direct, *self.models):
             estimator.update(told)
 
+    def tighten(self, asked: Comparison) -> bool:
+        """Have the estimators work out what a comparison turns on; return whether anything was worked out."""
+        worked_out = [model.tighten(level, asked) for model, level in self._claims()]
+        return any(worked_out)
+
     def look(self) -> Contradictions:
         """Return what is found to contradict the graph or a model, and act on it from now on."""
         conflicts, refuted = self.conflicts, list(self._refuted)
         if self.models:  # direct intervals alone contradict nothing
-            _, self.conflicts = self._intersection()
+            _, self.conflicts = self._intersection(put_off=True)
         for i, model in enumerate(self.models):
             self.conflicts = self.conflicts | model.contradictions(self.delta)
             if self._link_level and not refuted[i]:
@@ -102,21 +107,30 @@ class Knowledge:
         gone = [(self.models[i], names[i]) for i in np.flatnonzero(np.not_equal(self._refuted, refuted))]
         return Contradictions(np.flatnonzero(self.conflicts & ~conflicts), gone)
 
-    def _intersection(self) -> tuple[Intervals, NDArray[np.bool_]]:
-        """Return the intersection of all intervals, step 3 of the paper, and the arms where it is empty or was.
-
-        These keep their direct interval; the printed algorithms do not say what to do with them.
-        """
-        merged, conflicts = self.direct.intervals(self._direct_level), self.conflicts.copy()
+    def _claims(self) -> Iterator[tuple[IntervalEstimator, float]]:
+        """Yield the models that claim intervals, each with its level."""
         for model, level in zip(self.models, self._levels, strict=True):
             if level is not None and isinstance(model, IntervalEstimator):
-                other = model.intervals(level)
-                _intersect(merged.lower, merged.upper, other.lower, other.upper, conflicts)
+                yield model, level
+
+    def _intersection(self, *, put_off: bool) -> tuple[Intervals, NDArray[np.bool_]]:
+        """Return the intersection of all intervals, step 3 of the paper, and the arms where it is empty or was.
+
+        These keep their direct interval; the printed algorithms do not say what to do with them. What was `put_off` is
+        taken as it was worked out last, or worked out now.
+        """
+        merged, conflicts = self.direct.intervals(self._direct_level), self.conflicts.copy()
+        for model, level in self._claims():
+            other = model.bounds(level) if put_off else model.intervals(level)
+            _intersect(merged.lower, merged.upper, other.lower, other.upper, conflicts)
         return merged, conflicts
 
-    def state(self, epsilon: float) -> PolicyState:
-        """Return what the rules are shown, as far as none of them has been asked."""
-        direct, (intervals, _) = self.direct, self._intersection()
+    def state(self, epsilon: float, *, put_off: bool = True) -> PolicyState:
+        """Return what the rules are shown, as far as none of them has been asked.
+
+        Bounds of intervals that were `put_off` are those of when they were worked out last.
+        """
+        direct, (intervals, _) = self.direct, self._intersection(put_off=put_off)
         return PolicyState(
             bandit=self.bandit,
             epsilon=epsilon,

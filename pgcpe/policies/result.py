@@ -181,11 +181,11 @@ def to_close(state: PolicyState, intervals: Intervals) -> str:
     return f"{arms[h]} against {arms[other]}, {gap:.3f} to close"
 
 
-def left_open(state: PolicyState, stopping: StoppingRule, intervals: Intervals) -> str:
+def left_open(state: PolicyState, stopping: StoppingRule) -> str:
     """Return in words which arms are not resolved yet, and how many plays a gap of .01 would take."""
     arms = state.bandit.arms
     left = np.flatnonzero(stopping.unresolved(state))
-    left = left[np.lexsort((-intervals.upper[left], -state.estimates[left]))]
+    left = left[np.lexsort((-stopping.shown(state).upper[left], -state.estimates[left]))]
     more = f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
     said = f"{arms[state.leader]} is not resolved from {', '.join(str(arms[i]) for i in left[:SHOWN])}{more}"
     plays = stopping.plays_to_resolve(state, GAP)

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from pgcpe.confidence.sequences import kt_interval
 from pgcpe.confidence.tree import Tree as Counts
 from pgcpe.confidence.tree import smoothed_value
-from pgcpe.confidence.tree_region import interval_since, likelihood_ratio_interval
+from pgcpe.confidence.tree_region import bound_since, likelihood_ratio_interval
 
 # ---------------------------------------------------------------------- the region once more, in another notation
 
@@ -27,7 +27,8 @@ class Tree:
         if self.before is None:
             return likelihood_ratio_interval(self.splits, self.plays, self.rewards, alpha)
         arity = np.array([level.shape[1] for level in self.splits], dtype=np.int64)
-        return interval_since(Counts(arity, *self.flat()), Counts(arity, *self.before.flat()), math.log(1 / alpha))
+        since, before = Counts(arity, *self.flat()), Counts(arity, *self.before.flat())
+        return tuple(bound_since(since, before, math.log(1 / alpha), upper) for upper in (False, True))
 
     def flat(self):
         root = self.splits[0].sum() if self.splits else self.plays[0]

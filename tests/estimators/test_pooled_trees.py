@@ -90,7 +90,9 @@ def test_what_is_known_does_not_depend_on_how_it_was_told():
         pieces.update(told.rows(slice(start, end)))
     for one, other in zip(whole._counts, pieces._counts, strict=True):
         np.testing.assert_array_equal(one, other)
-    assert [j for j, _ in whole._snapshots] == [j for j, _ in pieces._snapshots] == [0, 1, 2]
+    for one, other in zip(whole._regions.before, pieces._regions.before, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert whole._regions.shares.tolist() == pieces._regions.shares.tolist() == [snapshot_share(j) for j in range(3)]
     one, other = whole.intervals(0.1), pieces.intervals(0.1)
     np.testing.assert_array_equal([one.lower, one.upper], [other.lower, other.upper])
 

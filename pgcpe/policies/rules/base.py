@@ -282,6 +282,10 @@ class StoppingRule(ABC):
     def check(self, state: PolicyState) -> Verdict:
         """Return whether to stop now."""
 
+    def contenders(self, state: PolicyState) -> Bools:
+        """Return which arms only intervals can rule out, by default all but the leader."""
+        return np.asarray(np.arange(len(state.plays)) != state.leader)
+
     def unresolved(self, state: PolicyState) -> Bools:
         """Return which arms are not ruled out yet, by default all but the leader."""
         return np.asarray(np.arange(len(state.plays)) != state.leader)

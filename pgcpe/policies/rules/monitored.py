@@ -55,6 +55,10 @@ class MonitoredRules(StoppingRule):
                 decisive = verdict if name == self._decides else decisive
         return decisive
 
+    def contenders(self, state: PolicyState) -> NDArray[np.bool_]:
+        """Return what the deciding rule says."""
+        return self._deciding.contenders(state)
+
     def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
         """Return which arms the deciding rule does not rule out."""
         return self._deciding.unresolved(state)

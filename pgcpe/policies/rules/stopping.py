@@ -170,6 +170,10 @@ class SeparatedOrRuledOut(StoppingRule):
             return np.asarray(np.arange(len(state.plays)) != state.leader)
         return self._intervals.unresolved(state)
 
+    def contenders(self, state: PolicyState) -> NDArray[np.bool_]:
+        """Return which arms direct plays do not rule out."""
+        return self._pairs.unresolved(state)
+
     def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
         """Return which arms are neither separated from the leader nor ruled out."""
         return np.asarray(self.overlapping(state) & self._pairs.unresolved(state))

@@ -1,0 +1,195 @@
+"""The tightest bounds so far of the values of all trees, of which only those are worked out anew that decide."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgcpe._numba import njit
+from pgcpe.confidence.intervals import Intervals
+from pgcpe.confidence.tree import Tree
+from pgcpe.confidence.tree_region import bound_since
+from pgcpe.estimators.base import Comparison
+from pgcpe.estimators.forest import Counts, Forest, tree_of
+
+__all__ = ["Regions", "TreeBounds"]
+
+Floats = NDArray[np.float64]
+
+OTHERS_EVERY = 3
+"""An end is taken of the region that was tightest for it, and of all of them every third time."""
+
+
+class Regions:
+    """The likelihood-ratio regions that are intersected: each begins at a snapshot of the counts.
+
+    Parameters
+    ----------
+    forest
+        The trees.
+    share
+        The share of the error probability that the region since the start spends.
+
+    Attributes
+    ----------
+    shares
+        Those of all regions.
+    before
+        The counts at which they begin, one row for each region.
+    """
+
+    def __init__(self, forest: Forest, share: float) -> None:
+        self.shares = np.array([share])
+        self.before = Counts(*(zeros[None] for zeros in forest.counts()))
+
+    def begin(self, counts: Counts, share: float, most: int) -> None:
+        """Begin one more, and give up the oldest but that since the start where there would be more than `most`."""
+        kept = np.arange(len(self.shares))
+        if len(kept) > most:
+            kept = np.delete(kept, 1)
+        self.shares = np.append(self.shares[kept], share)
+        self.before = Counts(*(np.vstack([old[kept], now]) for old, now in zip(self.before, counts, strict=True)))
+
+
+class Bounds(NamedTuple):
+    """What is known of the lower ends (row 0) and the upper ends (row 1) of the arms, as a kernel reads it.
+
+    Attributes
+    ----------
+    at
+        The tightest so far.
+    done
+        After how many rounds each was worked out last; -1 for never.
+    tightest, times
+        Which region was the tightest then, and how often it was worked out.
+    """
+
+    at: Floats
+    done: NDArray[np.int64]
+    tightest: NDArray[np.int64]
+    times: NDArray[np.int64]
+
+
+class TreeBounds:
+    """Bounds of the values of all trees that hold at all times jointly, each as of the last time it was worked out.
+
+    A region holds at all times at once, so what bounded a value earlier still does, and an intersection over any
+    schedule of looks is as valid as that of one. A leader is separated from all others if the highest of their upper
+    ends is below its lower end: the one in the way is worked out anew, then whichever is highest now, until one that
+    was worked out stays in the way. A stop that the bounds of earlier allow those of now allow too.
+
+    Parameters
+    ----------
+    forest
+        The trees.
+    served
+        Boolean array over the arms: which have one.
+    """
+
+    def __init__(self, forest: Forest, served: NDArray[np.bool_]) -> None:
+        self._forest, self._served, self._level = forest, served, math.nan
+        self._turn = 0
+
+    def known(self, level: float) -> Intervals:
+        """Return the tightest so far; [0, 1] for arms without a tree."""
+        self._at_level(level)
+        return Intervals(*self._bounds.at)
+
+    def tighten(self, counts: Counts, regions: Regions, rounds: int, level: float, asked: Comparison) -> bool:
+        """Work out what a comparison asks for, and one more arm in turn; return whether any bound was worked out.
+
+        ``rounds`` is the number of rounds counted: an end is worked out once for each.
+        """
+        self._at_level(level)
+        nats = -np.log(level * regions.shares)
+        turn = -1
+        if rounds != self._rounds:
+            self._rounds, turn, self._turn = rounds, self._turn, (self._turn + 1) % len(self._served)
+        return bool(
+            _tighten(
+                *(self._forest, counts, regions.before, nats, self._served, self._bounds, rounds),
+                *(turn, asked.leader, asked.contenders, asked.epsilon, asked.intervals.upper.copy()),
+            )
+        )
+
+    def now(self, counts: Counts, regions: Regions, level: float) -> Intervals:
+        """Return all bounds as of now, which is not remembered."""
+        self._at_level(level)
+        lower, upper = self._bounds.at.copy()
+        _intersect_all(
+            self._forest, counts, regions.before, -np.log(level * regions.shares), self._served, lower, upper
+        )
+        return Intervals(lower, upper)
+
+    def _at_level(self, level: float) -> None:
+        if level != self._level:
+            n = len(self._served)
+            self._level, self._rounds = level, -1
+            at = np.vstack([np.zeros(n), np.ones(n)])
+            done, tightest, times = (np.full((2, n), value, dtype=np.int64) for value in (-1, 0, 0))
+            self._bounds = Bounds(at, done, tightest, times)
+
+
+@njit(cache=True)
+def _tighten(forest, counts, before, nats, served, bounds, rounds, turn, leader, contenders, epsilon, upper):  # type: ignore[no-untyped-def]
+    """Work out the ends of the leader and of the arm whose turn it is, then upper ends as long as they are in the way.
+
+    ``upper`` are the upper ends of the arms by all that is known, and are used up.
+    """
+    any_ = False
+    for i in (leader, turn):
+        if i >= 0 and served[i]:
+            for end in range(2):
+                any_ |= _work_out(forest, counts, before, nats, bounds, rounds, end, i)
+            upper[i] = min(upper[i], bounds.at[1, i])
+    lowest = bounds.at[0, leader] + epsilon
+    while True:
+        highest = -1
+        for i in range(len(upper)):
+            if contenders[i] and i != leader and upper[i] > lowest and (highest < 0 or upper[i] > upper[highest]):
+                highest = i
+        if highest < 0 or not served[highest]:
+            return any_
+        if not _work_out(forest, counts, before, nats, bounds, rounds, 1, highest):
+            return any_
+        any_ = True
+        upper[highest] = min(upper[highest], bounds.at[1, highest])
+
+
+@njit(cache=True)
+def _work_out(forest, counts, before, nats, bounds, rounds, end, i):  # type: ignore[no-untyped-def]
+    """Work out one end of an arm; return whether that was needed."""
+    if bounds.done[end, i] == rounds:
+        return False
+    all_, tightest = bounds.times[end, i] % OTHERS_EVERY == 0, bounds.tightest[end, i]
+    best = float(end)
+    for j in range(len(nats)):
+        if all_ or j == tightest:
+            bound = _bound(forest, counts, before, nats, j, end, i)
+            if bound < best if end == 1 else bound > best:
+                best, bounds.tightest[end, i] = bound, j
+    bounds.at[end, i] = min(bounds.at[end, i], best) if end == 1 else max(bounds.at[end, i], best)
+    bounds.done[end, i] = rounds
+    bounds.times[end, i] += 1
+    return True
+
+
+@njit(cache=True)
+def _intersect_all(forest, counts, before, nats, served, lower, upper):  # type: ignore[no-untyped-def]
+    """Intersect the intervals of all arms served with those of all regions, in place."""
+    for i in range(len(served)):
+        for j in range(len(nats) if served[i] else 0):
+            lower[i] = max(lower[i], _bound(forest, counts, before, nats, j, 0, i))
+            upper[i] = min(upper[i], _bound(forest, counts, before, nats, j, 1, i))
+
+
+@njit(cache=True)
+def _bound(forest, counts, before, nats, j, end, i):  # type: ignore[no-untyped-def]
+    """Return one end of arm i by the rounds since snapshot j."""
+    now = tree_of(forest, counts, i)
+    earlier = tree_of(forest, Counts(before.into[j], before.n[j], before.x[j]), i)
+    since = Tree(now.arity, now.into - earlier.into, now.n - earlier.n, now.x - earlier.x)
+    return bound_since(since, earlier, nats[j], end == 1) if since.into[0] > 0 else float(end)
