@@ -45,6 +45,10 @@ class Regions:
         self.shares = np.array([share])
         self.before = Counts(*(zeros[None] for zeros in forest.counts()))
 
+    def nats(self, level: float) -> Floats:
+        """Return -log of what each of them spends of an error probability."""
+        return -np.log(level * self.shares)
+
     def begin(self, counts: Counts, share: float, most: int) -> None:
         """Begin one more, and give up the oldest but that since the start where there would be more than `most`."""
         kept = np.arange(len(self.shares))
@@ -89,14 +93,19 @@ class TreeBounds:
         Boolean array over the arms: which have one.
     """
 
+    _bounds: Bounds
+    _rounds: int
+    _turn: int
+
     def __init__(self, forest: Forest, served: NDArray[np.bool_]) -> None:
-        self._forest, self._served, self._level = forest, served, math.nan
-        self._turn = 0
+        self._forest, self._served = forest, served
+        self._forget(math.nan)
 
     def known(self, level: float) -> Intervals:
         """Return the tightest so far; [0, 1] for arms without a tree."""
         self._at_level(level)
-        return Intervals(*self._bounds.at)
+        lower, upper = self._bounds.at
+        return Intervals(lower, upper)
 
     def tighten(self, counts: Counts, regions: Regions, rounds: int, level: float, asked: Comparison) -> bool:
         """Work out what a comparison asks for, and one more arm in turn; return whether any bound was worked out.
@@ -104,13 +113,12 @@ class TreeBounds:
         ``rounds`` is the number of rounds counted: an end is worked out once for each.
         """
         self._at_level(level)
-        nats = -np.log(level * regions.shares)
         turn = -1
         if rounds != self._rounds:
             self._rounds, turn, self._turn = rounds, self._turn, (self._turn + 1) % len(self._served)
         return bool(
             _tighten(
-                *(self._forest, counts, regions.before, nats, self._served, self._bounds, rounds),
+                *(self._forest, counts, regions.before, regions.nats(level), self._served, self._bounds, rounds),
                 *(turn, asked.leader, asked.contenders, asked.epsilon, asked.intervals.upper.copy()),
             )
         )
@@ -119,18 +127,20 @@ class TreeBounds:
         """Return all bounds as of now, which is not remembered."""
         self._at_level(level)
         lower, upper = self._bounds.at.copy()
-        _intersect_all(
-            self._forest, counts, regions.before, -np.log(level * regions.shares), self._served, lower, upper
-        )
+        _intersect_all(self._forest, counts, regions.before, regions.nats(level), self._served, lower, upper)
         return Intervals(lower, upper)
 
     def _at_level(self, level: float) -> None:
         if level != self._level:
-            n = len(self._served)
-            self._level, self._rounds = level, -1
-            at = np.vstack([np.zeros(n), np.ones(n)])
-            done, tightest, times = (np.full((2, n), value, dtype=np.int64) for value in (-1, 0, 0))
-            self._bounds = Bounds(at, done, tightest, times)
+            self._forget(level)
+
+    def _forget(self, level: float) -> None:
+        """Begin anew at a level: bounds of another hold with another probability."""
+        n = len(self._served)
+        self._level, self._rounds, self._turn = level, -1, 0
+        at = np.vstack([np.zeros(n), np.ones(n)])
+        done, tightest, times = (np.full((2, n), value, dtype=np.int64) for value in (-1, 0, 0))
+        self._bounds = Bounds(at, done, tightest, times)
 
 
 @njit(cache=True)

@@ -9,7 +9,7 @@ from pgcpe import CCPE, AdmissibleSequence, PooledTrees, SimulatedEnvironment, d
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.confidence.tree_region import TOLERANCE
 from pgcpe.estimators.base import Comparison
-from pgcpe.paper import experiment_2, experiment_3
+from pgcpe.paper import experiment_2, experiment_3, two_layer
 
 LEVEL, EPSILON = 0.01, 0.5
 
@@ -52,7 +52,7 @@ def test_no_bound_is_tighter_than_all_of_all_times(kind):
 
 def test_what_stays_open_is_open_by_all_bounds_of_now():
     """Of observation alone there is one region, so nothing that is asked for is put off."""
-    made = experiment_3(4)
+    made = two_layer(2, n=5)  # trees of four leaves at most
     reference, n_open = AdmissibleSequence().start(made.bandit), 0
     for samples, asked, known in looks(AdmissibleSequence(), made, 600, 10, seed=2):
         now = reference.update(samples).intervals(LEVEL)
