@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from numbers import Real
@@ -11,21 +12,20 @@ from typing import Any
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
+from tqdm.auto import tqdm
 
-from pgcpe.graphs.identification import AdmissibleSteps, admissible_sequence, is_invariant_under, relevant_treatments
-from pgcpe.graphs.states import did_you_mean, find_state, shown, state_name
+from pgcpe.graphs.answers import Factor, GraphAnswers, factors_of
+from pgcpe.graphs.identification import AdmissibleSteps
+from pgcpe.graphs.states import did_you_mean, shown
 from pgcpe.graphs.structure import State, checked_graph, latents_of, states_of
 from pgcpe.plays.actions import Action, with_states
 from pgcpe.plays.encoding import Encoder
+from pgcpe.plays.reward_values import reward_array
 from pgcpe.plays.samples import Coding, Samples
 
 __all__ = ["CausalBandit"]
 
 NULL = Action()
-
-LESS_AND_MORE = [("false", "true"), ("no", "yes"), ("bad", "good"), ("low", "high"), ("absent", "present")]
-LESS_AND_MORE += [("negative", "positive"), ("failure", "success"), ("off", "on"), ("0", "1")]
-"""Names of two states of which the second says that there is more of what the variable is called."""
 
 
 class CausalBandit:
@@ -64,8 +64,6 @@ class CausalBandit:
         One arm for each class of equal arms, in the order listed; its states are the network's.
     listed : tuple of Action
         All arms as they were listed, merged or not.
-    merged : dict of Action to tuple of Action
-        For each arm, all listed arms of its class, itself first.
     canonical : tuple of Action
         For each arm the smallest action of equal effect. It serves identification only.
     merges : bool
@@ -78,6 +76,12 @@ class CausalBandit:
     ValueError
         If a name or a state is unknown, the reward has no values in [0, 1], an arm sets the reward or a latent
         variable, there is no arm, or the graph has a cycle.
+
+    Notes
+    -----
+    What the graph says is worked out once for each set of variables and shared by the actions that set them to other
+    states. Memory is linear in the arms: about 350 bytes for each listed arm with its action, merged or not
+    (``benchmarks/first_ask.py``, 100,000 arms that set up to three of 35 variables).
 
     Examples
     --------
@@ -114,13 +118,11 @@ class CausalBandit:
             )
         self.reward = reward
         self._recorded: frozenset[str] | None = None
-        self.reward_array = _reward_array(self.states[reward], reward, reward_values)
+        self.reward_array = reward_array(self.states[reward], reward, reward_values)
         self.reward_array.setflags(write=False)
-        self._resolved: dict[Action, Action] = {}
-        self._canonical: dict[Action, Action] = {}
-        self._arm: dict[Action, int] = {}
-        self._shows: dict[tuple[frozenset[str], str, frozenset[str]], bool] = {}
-        self._relevant: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._answers = GraphAnswers(self.graph, reward, self.states)
+        self._meant: dict[tuple[str, type, State], State] = {}
+        self._listed_index: dict[Action, int] = {}
         self.merges = merge_equal
         self._merge(self._actions("arms", arms))
         self.playable = tuple(
@@ -132,21 +134,19 @@ class CausalBandit:
         """Gather the listed arms in classes of provably equal effect."""
         if not listed:
             raise ValueError("arms must hold at least one action, but is empty")
-        classes: dict[Action, list[Action]] = {}
-        for arm in listed:
-            classes.setdefault(self.canonical_of(arm) if self.merges else arm, []).append(arm)
-        self.arms = tuple(members[0] for members in classes.values())
-        self.merged = {members[0]: tuple(members) for members in classes.values()}
-        self.canonical = tuple(self.canonical_of(arm) for arm in self.arms)
-        self._index = {key: i for i, key in enumerate(classes)}
-        self.listed = tuple(listed)
-        self._listed_index = {arm: i for i, arm in enumerate(listed)}
-        arm_of = {arm: i for i, members in enumerate(classes.values()) for arm in members}
-        self.arm_of_listed = np.array([arm_of[arm] for arm in listed], dtype=np.int64)
+        shared: dict[Action, Action] = {}
+        canonical = [shared.setdefault(c, c) for c in map(self.canonical_of, _with_progress(listed, "merging arms"))]
+        self._index: dict[Action, int] = {}
+        classes = canonical if self.merges else listed
+        self.arm_of_listed = np.array([self._index.setdefault(key, len(self._index)) for key in classes], np.int64)
+        first: list[int] = np.unique(self.arm_of_listed, return_index=True)[1].tolist()
+        self.arms = tuple([listed[i] for i in first])
+        self.canonical = tuple([canonical[i] for i in first])
+        self.listed = tuple(listed) if len(first) < len(listed) else self.arms
+        self._listed_index = {arm: i for i, arm in enumerate(listed)} if self.merges else self._index
 
     def __repr__(self) -> str:
-        n = sum(map(len, self.merged.values()))
-        arms = f"{len(self.arms)} arms" + (f" merged from {n}" if n > len(self.arms) else "")
+        arms = f"{len(self.arms)} arms" + (f" merged from {len(self.listed)}" if self.merges_arms else "")
         return f"CausalBandit(reward={self.reward!r}, {arms}, {len(self.graph)} variables)"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CausalBandit:
@@ -166,7 +166,7 @@ class CausalBandit:
             raise TypeError(f"{name} must be a list of actions, but got one: write [{shown(actions, show=str)}]")
         if not isinstance(actions, Iterable):
             raise TypeError(f"{name} must be a list of actions, but got {shown(actions)}")
-        return list(dict.fromkeys(self.action(a) for a in actions))
+        return list(dict.fromkeys(self.action(a) for a in _with_progress(actions, name)))
 
     def action(self, action: Action | str) -> Action:
         """Return the action with the network's states: ``do(X=1)`` finds the state ``"1"``; text is parsed.
@@ -178,34 +178,43 @@ class CausalBandit:
         ValueError
             If it sets an unknown variable, a latent one or the reward, or a value is no state.
         """
-        known = self._resolved.get(action) if isinstance(action, Action) else None
-        if known is None:
-            known = with_states(action, self.states)
-            for variable in known:
-                if variable == self.reward or variable in self._latents:
-                    kind = "the reward" if variable == self.reward else "latent"
-                    raise ValueError(f"{shown(known, show=str)} sets {variable}, which is {kind} and cannot be set")
-            if isinstance(action, Action):
-                self._resolved[action] = known
-        return known
+        if not isinstance(action, Action):
+            return self._settable(with_states(action, self.states))
+        if (i := self.listed_index(action)) >= 0:
+            return self.listed[i]
+        given = [(v, type(s), s) for v, s in zip(action.variables, action.states, strict=True)]
+        if not all(setting in self._meant for setting in given):
+            found = self._settable(with_states(action, self.states))
+            self._meant |= zip(given, found.states, strict=True)
+        states = tuple([self._meant[setting] for setting in given])
+        return action if all(map(operator.is_, states, action.states)) else Action.of(action.variables, states)
+
+    def _settable(self, action: Action) -> Action:
+        """Return an action if all that it sets can be set, or raise."""
+        for variable in action:
+            if variable == self.reward or variable in self._latents:
+                kind = "the reward" if variable == self.reward else "latent"
+                raise ValueError(f"{shown(action, show=str)} sets {variable}, which is {kind} and cannot be set")
+        return action
+
+    @cached_property
+    def merged(self) -> dict[Action, tuple[Action, ...]]:
+        """For each arm, all listed arms of its class, itself first."""
+        members: list[list[Action]] = [[] for _ in self.arms]
+        for arm, i in zip(self.listed, self.arm_of_listed.tolist(), strict=True):
+            members[i].append(arm)
+        return {arm: tuple(own) for arm, own in zip(self.arms, members, strict=True)}
 
     def canonical_of(self, action: Action) -> Action:
         """Return the smallest action of provably equal effect, for an action with the network's states."""
-        if action not in self._canonical:
-            if action.variables not in self._relevant:
-                matters = relevant_treatments(self.graph, action.variables, self.reward)
-                self._relevant[action.variables] = tuple(v for v in action.variables if v in matters)
-            relevant = self._relevant[action.variables]
-            self._canonical[action] = (
-                action if len(relevant) == len(action) else Action({v: action[v] for v in relevant})
-            )
-        return self._canonical[action]
+        relevant = self._answers.relevant(action.variables)
+        if len(relevant) == len(action):
+            return action
+        return Action.of(relevant, tuple([action[v] for v in relevant]))
 
     def index(self, action: Action) -> int:
         """Return the index of the arm whose expected reward is provably that of the action, or -1."""
-        if action not in self._arm:
-            self._arm[action] = self._index.get(self.canonical_of(action) if self.merges else action, -1)
-        return self._arm[action]
+        return self._index.get(self.canonical_of(action) if self.merges else action, -1)
 
     def listed_index(self, action: Action) -> int:
         """Return the index of an action among the listed arms, or -1: by name, not by effect."""
@@ -224,37 +233,25 @@ class CausalBandit:
     # ----------------------------------------------------------------------------------------------- identification
 
     @cached_property
+    def sequence_of_set(self) -> dict[tuple[str, ...], AdmissibleSteps | None]:
+        """For each set of variables that a canonical action sets its admissible sequence, or None: there is none."""
+        sets = dict.fromkeys(action.variables for action in self.canonical)
+        return {variables: self._answers.sequence(variables) for variables in _with_progress(sets, "identification")}
+
+    @cached_property
     def sequences(self) -> tuple[AdmissibleSteps | None, ...]:
         """For each arm the admissible sequence of its canonical action, or None where there is none."""
-        known: dict[tuple[str, ...], AdmissibleSteps | None] = {}
-        for action in self.canonical:
-            if action.variables not in known:
-                known[action.variables] = admissible_sequence(
-                    self.graph, action.variables, self.reward, states=self.states
-                )
-        return tuple(known[action.variables] for action in self.canonical)
+        return tuple([self.sequence_of_set[action.variables] for action in self.canonical])
 
     def is_invariant_under(self, played: frozenset[str], variable: str, given: frozenset[str]) -> bool:
         """Return whether plays that set some variables show P(variable | given) as observation does."""
-        question = played, variable, given
-        if question not in self._shows:
-            self._shows[question] = is_invariant_under(self.graph, *question)
-        return self._shows[question]
+        return self._answers.is_invariant_under(played, variable, given)
 
     @cached_property
-    def factors(self) -> frozenset[tuple[str, frozenset[str]]]:
+    def factors(self) -> frozenset[Factor]:
         """The factors of the arms' formulas (Eq. 4): P(variable | given) for each of these pairs."""
-        found = set()
-        for sequence in self.sequences:
-            given: set[str] = set()
-            for treatment, adjusted in sequence or []:
-                for variable in sorted(adjusted):
-                    found.add((variable, frozenset(given)))
-                    given.add(variable)
-                given.add(treatment)
-            if sequence is not None:
-                found.add((self.reward, frozenset(given)))
-        return frozenset(found)
+        known = [sequence for sequence in self.sequence_of_set.values() if sequence is not None]
+        return frozenset(factor for sequence in known for factor in factors_of(sequence, self.reward))
 
     @cached_property
     def formula_variables(self) -> tuple[str, ...]:
@@ -321,41 +318,14 @@ class CausalBandit:
         if odd := [f"{action}: {shown(cost)}" for action, cost in costs.items() if not isinstance(cost, Real)]:
             raise TypeError(f"costs must be numbers, but got {shown(*odd, show=str)}")
         given = {self.action(action): float(cost) for action, cost in costs.items()}
-        if wrong := [str(action) for action in given if action not in self.playable]:
+        costs_of_all = dict.fromkeys(self.playable, 1.0)
+        if wrong := [str(action) for action in given if action not in costs_of_all]:
             raise ValueError(f"costs must be those of playable actions, but names {', '.join(wrong)}")
         if wrong := [f"{action}: {cost}" for action, cost in given.items() if not 0 < cost < np.inf]:
             raise ValueError(f"costs must be positive, but got {', '.join(wrong)}")
-        return {action: given.get(action, 1.0) for action in self.playable}
+        return costs_of_all | given
 
 
-def _reward_array(states: Sequence[State], reward: str, values: Mapping[State, float] | None) -> NDArray[np.float64]:
-    """Return the value of each state of the reward."""
-    way = f"as in reward_values={_example(states)}"
-    if values is None:
-        if {state_name(s) for s in states} != {"0", "1"}:
-            raise ValueError(f"{reward} has the states {shown(*states)}; say what they are worth, {way}")
-        return np.array([float(state_name(s)) for s in states])
-    if not isinstance(values, Mapping):
-        raise TypeError(f"reward_values must map each state of {reward} to its value, {way}, but got {shown(values)}")
-    array = np.full(len(states), np.nan)
-    for state, value in values.items():
-        code = find_state(states, state, reward)
-        if not isinstance(value, Real):
-            raise TypeError(f"reward_values must be numbers in [0, 1], but {shown(state)} has {shown(value)}")
-        if not np.isnan(array[code]):
-            raise ValueError(f"reward_values must give every state of {reward} one value, but {shown(state)} has two")
-        if not 0 <= value <= 1:
-            raise ValueError(f"reward_values must lie in [0, 1], but {shown(state)} has {shown(value)}")
-        array[code] = value
-    if lacking := [s for s, value in zip(states, array, strict=True) if np.isnan(value)]:
-        raise ValueError(f"reward_values must give every state of {reward} a value, but lacks [{shown(*lacking)}]")
-    return array
-
-
-def _example(states: Sequence[State]) -> str:
-    """Return an example of reward values, with numbers where the names of the states say which is the larger."""
-    names = [state_name(s).lower() for s in states]
-    pair = next((pair for pair in LESS_AND_MORE if set(pair) == set(names)), None)
-    values = ["..."] * len(states) if pair is None else [f"{pair.index(name)}" for name in names]
-    items = shown(*zip(states, values, strict=True), show=lambda item: f"{shown(item[0])}: {item[1]}")
-    return f"{{{items}}}" + ("" if pair else ", with a number in [0, 1] for each")
+def _with_progress(items: Iterable[Any], what: str) -> Iterable[Any]:
+    """Return the items, with a progress bar on a terminal or in a notebook once they take more than a second."""
+    return tqdm(items, what, delay=1.0, disable=None, leave=False)

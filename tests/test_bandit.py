@@ -1,13 +1,14 @@
 """CausalBandit: checked once, equal arms merged, distributions dropped."""
 
-import ast
-import re
+import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
 from pgmpy.base import DAG
 
 from pgcpe import CausalBandit, do, expected_rewards, interventions, load_network
+from pgcpe.graphs.identification import SequenceSearch
 
 CHAIN = DAG([("A", "B"), ("B", "Y"), ("Y", "W")])
 
@@ -143,51 +144,6 @@ def test_errors_of_type_and_cycles():
 # ------------------------------------------------------------------------------------------- mistakes and the ways out
 
 
-def numbers_of(message):
-    """The values that the example in an error gives, by state; None for those left open."""
-    example = re.search(r"reward_values=\{(.*)\}", message)[1]
-    pairs = [item.rsplit(": ", 1) for item in example.split(", ")]
-    return {ast.literal_eval(state): None if value == "..." else float(value) for state, value in pairs}
-
-
-@pytest.mark.parametrize(
-    ("states", "more"),
-    [
-        (["True", "False"], "True"),
-        ([True, False], True),
-        (["yes", "no"], "yes"),
-        (["TRUE", "FALSE"], "TRUE"),
-        (["No", "Yes"], "Yes"),
-        (["present", "absent"], "present"),
-        (["high", "low"], "high"),
-        (["success", "failure"], "success"),
-        (["a", "b"], None),
-        (["good", "fair", "poor"], None),
-        (["False", "no"], None),
-    ],
-)
-def test_the_example_of_reward_values_inverts_nothing_and_can_be_used(states, more):
-    with pytest.raises(ValueError, match=r"say what they are worth, as in reward_values=") as raised:
-        CausalBandit(CHAIN, reward="Y", arms=[do(A=1)], states={"Y": states})
-    example = numbers_of(str(raised.value))
-    assert list(example) == states
-    if more is None:
-        assert set(example.values()) == {None}  # which state is better is for the user to say
-        assert "with a number in [0, 1] for each" in str(raised.value)
-        example = {state: i / (len(states) - 1) for i, state in enumerate(states)}
-    else:
-        assert example == {state: float(state == more) for state in states}
-    bandit = CausalBandit(CHAIN, reward="Y", arms=[do(A=1)], states={"Y": states}, reward_values=example)
-    assert bandit.reward_array.tolist() == list(example.values())
-
-
-@pytest.mark.parametrize(("name", "reward", "more"), [("cancer", "Cancer", "True"), ("asia", "dysp", "yes")])
-def test_the_example_for_a_shipped_network(name, reward, more):
-    with pytest.raises(ValueError, match="reward_values=") as raised:
-        CausalBandit(load_network(name), reward=reward, arms=[do()])
-    assert numbers_of(str(raised.value))[more] == 1
-
-
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -245,3 +201,73 @@ def test_what_is_recorded():
     assert bandit.recording(["C", "X"]) is bandit
     with pytest.raises(ValueError, match="only observed variables can be recorded, but got x; did you mean 'X'"):
         bandit.recording(["x"])
+
+
+# ------------------------------------------------------------------------------------------------- many arms
+
+
+def question_of(n, merge):
+    """Sets of up to three of n binary variables, of which those that are even cause the next and the reward."""
+    names = [f"V{i:02}" for i in range(n)]
+    graph = DAG([*((a, "Y") for a in names[::2]), *zip(names[::2], names[1::2], strict=True)])
+    arms = interventions(graph, reward="Y", max_size=3)
+    return CausalBandit(graph, reward="Y", arms=arms, merge_equal=merge)
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_each_set_is_identified_once(merge, monkeypatch):
+    asked = []
+    run = SequenceSearch.run
+    monkeypatch.setattr(SequenceSearch, "run", lambda search: (asked.append(search.treatments), run(search))[1])
+    bandit = question_of(6, merge)
+    assert len(bandit.arms) == (27 if merge else len(bandit.listed))  # three states, one of them "not set", cubed
+    assert len(bandit.sequences) == len(bandit.arms)
+    assert sorted(asked) == sorted(set(asked))
+    assert len(asked) == len({action.variables for action in bandit.canonical}) == 8
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_memory_is_linear_in_the_arms(merge):
+    """As many bytes an arm as `CausalBandit` says; a table of arms by arms would take more for each of more arms."""
+    question_of(4, merge)
+    used = {}
+    for n in (14, 18):
+        tracemalloc.start()
+        bandit = question_of(n, merge)
+        assert len(bandit.sequences) == len(bandit.arms)
+        used[len(bandit.listed)] = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+    (few, small), (many, large) = used.items()
+    assert 2 < many / few < 2.3
+    assert large / many < 1.2 * small / few
+    assert large / many < 350
+
+
+def test_actions_of_a_set_share_its_variables():
+    bandit = question_of(4, True)
+    pairs = [arm for arm in bandit.listed if set(arm) == {"V00", "V01"}]
+    assert len(pairs) == 4
+    assert len({id(arm.variables) for arm in pairs}) == 1
+    again = pickle.loads(pickle.dumps(pairs))
+    assert again == pairs
+    assert len({id(arm.variables) for arm in again}) == 1
+
+
+def test_states_are_found_once_for_a_variable():
+    bandit = CausalBandit(CHAIN, reward="Y", arms=["do(A=1)"], states={"A": ["0", "1"], "B": ["0", "1"]})
+    assert bandit.action(do(A=1)) == bandit.arms[0] == do(A="1")
+    for _ in range(2):
+        assert bandit.action(do(A=1, B=True)) == do(A="1", B="1")
+        with pytest.raises(ValueError, match="but got 2"):
+            bandit.action(do(A=1, B=2))
+        with pytest.raises(ValueError, match="the reward and cannot be set"):
+            bandit.action(do(A=1, Y=0))
+
+
+def test_building_can_be_interrupted():
+    def arms():
+        yield do(A=1)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        CausalBandit(CHAIN, reward="Y", arms=arms())

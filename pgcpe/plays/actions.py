@@ -7,7 +7,6 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -44,7 +43,7 @@ class Action(Mapping[str, State]):
     True
     """
 
-    __slots__ = ("__dict__", "_settings")
+    __slots__ = ("_states", "_variables")
 
     def __init__(self, settings: Mapping[str, State] = {}) -> None:
         if not isinstance(settings, Mapping):
@@ -55,37 +54,56 @@ class Action(Mapping[str, State]):
                 raise TypeError(f"a state must be one value, but {variable} is set to the unhashable {shown(state)}")
             if not isinstance(variable, str) or variable == "":
                 raise TypeError(f"a variable must be named by a string that is not empty, but got {shown(variable)}")
-        self._settings = dict(sorted(own.items(), key=lambda item: str(item[0])))
+        self._variables = tuple(sorted(own))
+        self._states = tuple([own[v] for v in self._variables])
 
-    @cached_property
-    def _hash(self) -> int:
-        return hash(tuple(self._settings.items()))
+    @classmethod
+    def of(cls, variables: tuple[str, ...], states: tuple[State, ...]) -> Action:
+        """Return the action that sets variables, sorted by name, to states in their order; nothing is checked.
+
+        The tuples are kept as they are: a hundred thousand actions on the same sets share those of their variables.
+        """
+        action = cls.__new__(cls)
+        action._variables, action._states = variables, states
+        return action
 
     @property
     def variables(self) -> tuple[str, ...]:
         """The variables that are set, sorted by name: S of ``do(S=s)``."""
-        return tuple(self._settings)
+        return self._variables
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """The states they are set to, in the same order: s of ``do(S=s)``."""
+        return self._states
 
     def __getitem__(self, variable: str) -> State:
-        return self._settings[variable]
+        if variable not in self._variables:
+            raise KeyError(variable)
+        return self._states[self._variables.index(variable)]
+
+    def __contains__(self, variable: object) -> bool:
+        return variable in self._variables
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._settings)
+        return iter(self._variables)
 
     def __len__(self) -> int:
-        return len(self._settings)
+        return len(self._variables)
 
     def __hash__(self) -> int:
-        return self._hash
+        return hash((self._variables, self._states))
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Action) and self._settings == other._settings)
+        if self is other:
+            return True
+        return isinstance(other, Action) and self._variables == other._variables and self._states == other._states
 
-    def __reduce__(self) -> tuple[type[Action], tuple[dict[str, State]]]:
-        return Action, (self._settings,)
+    def __reduce__(self) -> tuple[Any, tuple[tuple[str, ...], tuple[State, ...]]]:
+        return Action.of, (self._variables, self._states)
 
     def __str__(self) -> str:
-        items = (f"{_quote(v, '=')}={_written(s)}" for v, s in self._settings.items())
+        items = (f"{_quote(v, '=')}={_written(s)}" for v, s in self.items())
         return f"do({', '.join(items)})"
 
     __repr__ = __str__
@@ -217,7 +235,8 @@ def interventions(
     >>> interventions(DAG([("X1", "X2"), ("X2", "Y")]), reward="Y", size=1, values=[1])
     [do(), do(X1=1), do(X2=1)]
     """
-    known, graph = states_of(graph, states), checked_graph(graph)
+    known = {v: tuple(map(plain, some)) for v, some in states_of(graph, states).items()}
+    graph = checked_graph(graph)
     allowed = _settable(graph, reward, variables)
     if size is not None and max_size is not None:
         raise ValueError(f"give size or max_size, but got size={size} and max_size={max_size}")
@@ -232,9 +251,11 @@ def interventions(
         raise ValueError(f"there are over {MOST_ARMS:,} such interventions: restrict variables, values or the size")
     actions = [do()] if null or size == 0 else []
     for n in sizes:
-        for chosen_variables in itertools.combinations(allowed, n):
-            for chosen_states in itertools.product(*(options[v] for v in chosen_variables)):
-                actions.append(Action(dict(zip(chosen_variables, chosen_states, strict=True))))
+        for chosen in itertools.combinations(allowed, n):
+            variables = tuple(sorted(chosen))
+            place = [chosen.index(v) for v in variables]
+            for setting in itertools.product(*(options[v] for v in chosen)):
+                actions.append(Action.of(variables, tuple([setting[i] for i in place])))
     return actions
 
 

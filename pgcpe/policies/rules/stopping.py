@@ -135,7 +135,7 @@ class DirectPairs(PairwiseGLR):
     def check(self, state: PolicyState) -> Verdict:
         """Return whether the least statistic of all listed arms is large enough."""
         bandit = state.bandit
-        h = bandit.listed.index(bandit.arms[state.leader])
+        h = bandit.listed_index(bandit.arms[state.leader])
         evidence = statistics(state.listed_plays, state.listed_rewards, h, state.epsilon)
         nearest = int(evidence.argmin())
         if not evidence[nearest] >= self._threshold:
@@ -219,7 +219,7 @@ def merging_assumed(state: PolicyState) -> tuple[str, ...]:
     """Return the assumption that merged arms are equal, where there are any."""
     if not state.bandit.merges_arms:
         return ()
-    more = sum(map(len, state.bandit.merged.values())) - len(state.bandit.arms)
+    more = len(state.bandit.listed) - len(state.bandit.arms)
     return (f"the graph: {more} listed {'arm has' if more == 1 else 'arms have'} the same effect as another",)
 
 
