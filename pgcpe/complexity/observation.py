@@ -13,7 +13,7 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.admissible import AdmissibleSequence
 from pgcpe.estimators.node_equations import modelled_graph
 from pgcpe.graphs.identification import nodes_on_paths
-from pgcpe.graphs.structure import pgmpy_part
+from pgcpe.graphs.structure import checked_graph, pgmpy_part
 from pgcpe.plays.actions import Action
 from pgcpe.plays.encoding import as_frame
 from pgcpe.plays.frames import labels_of
@@ -53,10 +53,13 @@ def bglm_observation_probabilities(bandit: CausalBandit, *, constant: str | None
     >>> bglm_observation_probabilities(bandit).round(4).tolist()
     [1.0, 0.0312, 0.125]
     """
-    graph = modelled_graph(bandit.graph, bandit.states, bandit.reward, constant)
+    graph = checked_graph(modelled_graph(bandit.graph, bandit.states, bandit.reward, constant))
     most = max(graph.in_degree(v) + (constant is None) for v in graph if v != constant)
-    ell = np.array([len(nodes_on_paths(graph, arm, bandit.reward) - {constant}) for arm in bandit.canonical])
-    q = np.where([not arm for arm in bandit.canonical], 1.0, 1.0 / (ell**2 * float(most) ** 3))
+    q = np.ones(len(bandit.arms))
+    for variables, arms in _arms_by_set(bandit).items():
+        if variables:
+            ell = len(nodes_on_paths(graph, variables, bandit.reward) - {constant})
+            q[arms] = 1.0 / (ell**2 * float(most) ** 3)
     return _over_arms(bandit, q)
 
 
@@ -90,23 +93,18 @@ def observation_probabilities(network: Any, bandit: CausalBandit, *, progress: b
     [1.0, 0.3, 0.7, 0.0116, 0.9884]
     """
     engine = pgmpy_part("inference").VariableElimination(network)
-    joints: dict[tuple[str, ...], Any] = {}
     q = np.zeros(len(bandit.arms))
     hidden = None if progress is None else not progress
-    pairs = list(zip(bandit.canonical, bandit.sequences, strict=True))
-    for i, (action, sequence) in enumerate(tqdm(pairs, "q_a", disable=hidden)):
-        if sequence is None:
-            continue
-        if not action:
-            q[i] = 1.0
-            continue
-        if action.variables not in joints:
-            joints[action.variables] = engine.query(
-                [v for x, z in sequence for v in (x, *sorted(z))], show_progress=False
-            )
-        joint = joints[action.variables]
-        chosen = tuple(joint.state_names[v].index(action[v]) if v in action else slice(None) for v in joint.variables)
-        q[i] = np.min(joint.values[chosen])
+    for variables, arms in tqdm(_arms_by_set(bandit).items(), "q_a", disable=hidden):
+        sequence = bandit.sequence_of_set[variables]
+        if not variables:
+            q[arms] = 1.0
+        elif sequence is not None:
+            joint = engine.query([v for x, z in sequence for v in (x, *sorted(z))], show_progress=False)
+            rarest = joint.values.min(axis=tuple(k for k, v in enumerate(joint.variables) if v not in variables))
+            code = {v: joint.state_names[v].index for v in joint.variables if v in variables}
+            for i in arms:
+                q[i] = rarest[tuple(index(bandit.canonical[i][v]) for v, index in code.items())]
     return _over_arms(bandit, q)
 
 
@@ -155,3 +153,11 @@ def estimated_observation_probabilities(bandit: CausalBandit, data: Any) -> pd.S
 
 def _over_arms(bandit: CausalBandit, q: NDArray[np.float64]) -> pd.Series[float]:
     return pd.Series(q, index=pd.Index(bandit.arms, dtype=object, tupleize_cols=False), name="q_a")
+
+
+def _arms_by_set(bandit: CausalBandit) -> dict[tuple[str, ...], list[int]]:
+    """Return for each set of variables that canonical actions set the indices of the arms."""
+    arms: dict[tuple[str, ...], list[int]] = {}
+    for i, action in enumerate(bandit.canonical):
+        arms.setdefault(action.variables, []).append(i)
+    return arms
