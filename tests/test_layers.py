@@ -36,6 +36,7 @@ ROOMS = [
     "models.sigma",
     "models.derivatives",
     "models.network_tables",
+    "models.elimination",
     "models",
     "plotting",
     "plays.actions",

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from pgcpe.bandit import CausalBandit
+from pgcpe.environment.exact import arms_by_set
 from pgcpe.estimators.admissible import AdmissibleSequence
 from pgcpe.estimators.node_equations import modelled_graph
 from pgcpe.graphs.identification import nodes_on_paths
-from pgcpe.graphs.structure import checked_graph, pgmpy_part
+from pgcpe.graphs.structure import checked_graph
+from pgcpe.models.elimination import sum_out, tables_upstream
+from pgcpe.models.network_tables import tables_of
 from pgcpe.plays.actions import Action
 from pgcpe.plays.encoding import as_frame
 from pgcpe.plays.frames import labels_of
@@ -56,7 +59,7 @@ def bglm_observation_probabilities(bandit: CausalBandit, *, constant: str | None
     graph = checked_graph(modelled_graph(bandit.graph, bandit.states, bandit.reward, constant))
     most = max(graph.in_degree(v) + (constant is None) for v in graph if v != constant)
     q = np.ones(len(bandit.arms))
-    for variables, arms in _arms_by_set(bandit).items():
+    for variables, arms in arms_by_set(bandit).items():
         if variables:
             ell = len(nodes_on_paths(graph, variables, bandit.reward) - {constant})
             q[arms] = 1.0 / (ell**2 * float(most) ** 3)
@@ -92,19 +95,16 @@ def observation_probabilities(network: Any, bandit: CausalBandit, *, progress: b
     >>> observation_probabilities(network, bandit).round(4).tolist()
     [1.0, 0.3, 0.7, 0.0116, 0.9884]
     """
-    engine = pgmpy_part("inference").VariableElimination(network)
+    tables = tables_of(network)
     q = np.zeros(len(bandit.arms))
     hidden = None if progress is None else not progress
-    for variables, arms in tqdm(_arms_by_set(bandit).items(), "q_a", disable=hidden):
+    for variables, arms in tqdm(arms_by_set(bandit).items(), "q_a", disable=hidden):
         sequence = bandit.sequence_of_set[variables]
-        if not variables:
-            q[arms] = 1.0
-        elif sequence is not None:
-            joint = engine.query([v for x, z in sequence for v in (x, *sorted(z))], show_progress=False)
-            rarest = joint.values.min(axis=tuple(k for k, v in enumerate(joint.variables) if v not in variables))
-            code = {v: joint.state_names[v].index for v in joint.variables if v in variables}
-            for i in arms:
-                q[i] = rarest[tuple(index(bandit.canonical[i][v]) for v, index in code.items())]
+        if sequence is not None:
+            cells = [*variables, *(v for _, z in sequence for v in z)]
+            joint = sum_out(tables_upstream(tables, cells), cells)
+            rarest = joint.min(axis=tuple(range(len(variables), len(cells))))
+            q[arms] = [rarest[tuple(tables[v].states.index(bandit.canonical[i][v]) for v in variables)] for i in arms]
     return _over_arms(bandit, q)
 
 
@@ -153,11 +153,3 @@ def estimated_observation_probabilities(bandit: CausalBandit, data: Any) -> pd.S
 
 def _over_arms(bandit: CausalBandit, q: NDArray[np.float64]) -> pd.Series[float]:
     return pd.Series(q, index=pd.Index(bandit.arms, dtype=object, tupleize_cols=False), name="q_a")
-
-
-def _arms_by_set(bandit: CausalBandit) -> dict[tuple[str, ...], list[int]]:
-    """Return for each set of variables that canonical actions set the indices of the arms."""
-    arms: dict[tuple[str, ...], list[int]] = {}
-    for i, action in enumerate(bandit.canonical):
-        arms.setdefault(action.variables, []).append(i)
-    return arms

@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.graphs.states import shown
-from pgcpe.graphs.structure import State, pgmpy_part
-from pgcpe.models.network_tables import sound_network
+from pgcpe.graphs.structure import State
+from pgcpe.models.elimination import sum_out, tables_upstream
+from pgcpe.models.network_tables import Table, tables_of
 from pgcpe.plays.actions import Action
 
-__all__ = ["expected_reward", "expected_rewards"]
+__all__ = ["arms_by_set", "expected_reward", "expected_rewards"]
 
 MOST_AT_ONCE = 65_536
 """Larger tables of rewards are not worked out for all values of the set variables at once."""
@@ -70,50 +72,46 @@ def expected_rewards(network: Any, bandit: CausalBandit, *, progress: bool | Non
     """
     if not isinstance(bandit, CausalBandit):
         raise TypeError(f"bandit must be a CausalBandit, but got {type(bandit).__name__}")
-    network = sound_network(network)
-    if missing := sorted({bandit.reward}.union(*bandit.canonical) - set(network)):
+    tables = tables_of(network)
+    if missing := sorted({bandit.reward}.union(*bandit.canonical) - tables.keys()):
         raise ValueError(f"the network must have the variables of the bandit, but lacks {shown(*missing, show=str)}")
-    sets: dict[tuple[str, ...], list[int]] = {}
-    for i, action in enumerate(bandit.canonical):
-        sets.setdefault(action.variables, []).append(i)
+    worth = dict(zip(bandit.states[bandit.reward], bandit.reward_array, strict=True))
     rewards = np.empty(len(bandit.arms))
     hidden = None if progress is None else not progress
     with tqdm(total=len(rewards), desc="expected rewards", disable=hidden) as bar:
-        for variables, arms in sets.items():
-            engine = _engine(network, variables)
-            cells = math.prod(len(bandit.states[v]) for v in variables)
-            if cells <= min(MOST_AT_ONCE, 16 * len(arms)):  # one query for all values of the set variables
-                factor = engine.query([bandit.reward, *variables], show_progress=False)
-                for i in arms:
-                    rewards[i] = _expectation(factor, bandit, bandit.canonical[i])
-            else:
-                for i in arms:
-                    factor = engine.query([bandit.reward], evidence=dict(bandit.canonical[i]), show_progress=False)
-                    rewards[i] = _expectation(factor, bandit, Action())
+        for variables, arms in arms_by_set(bandit).items():
+            codes = [[tables[v].states.index(bandit.canonical[i][v]) for v in variables] for i in arms]
+            rewards[arms] = _rewards(tables, bandit.reward, worth, variables, np.array(codes, dtype=np.intp))
             bar.update(len(arms))
     return pd.Series(rewards, index=pd.Index(bandit.arms, dtype=object, tupleize_cols=False), name="expected reward")
 
 
-def _expectation(factor: Any, bandit: CausalBandit, action: Action) -> float:
-    """Return the expected reward given an action's values, from a factor over the reward and what the action sets."""
-    chosen = tuple(factor.state_names[v].index(action[v]) if v in action else slice(None) for v in factor.variables)
-    values = factor.values[chosen]
-    names = factor.state_names[bandit.reward]
-    ordered = values[[names.index(s) for s in bandit.states[bandit.reward]]]
-    return float(ordered @ bandit.reward_array / ordered.sum())
+def arms_by_set(bandit: CausalBandit) -> dict[tuple[str, ...], list[int]]:
+    """Return for each set of variables that canonical actions set the indices of the arms."""
+    arms: dict[tuple[str, ...], list[int]] = {}
+    for i, action in enumerate(bandit.canonical):
+        arms.setdefault(action.variables, []).append(i)
+    return arms
 
 
-def _engine(network: Any, variables: tuple[str, ...]) -> Any:
-    """Return variable elimination on the network in which `variables` have no causes.
+def _rewards(
+    tables: Mapping[str, Table],
+    reward: str,
+    worth: Mapping[State, float],
+    variables: tuple[str, ...],
+    codes: NDArray[np.intp],
+) -> NDArray[np.float64]:
+    """Return the expected rewards where variables are set to states, a row of codes for each arm.
 
-    Their tables are made uniform: pgmpy averages them over the parents instead, which leaves a state of probability
-    zero at zero and makes nonsense of it as evidence.
+    By the truncated factorisation: the product of the tables without those of what is set.
     """
-    factors = pgmpy_part("factors.discrete")
-    cut = network.do(list(variables)) if variables else network
-    for variable in variables:
-        names = cut.get_cpds(variable).state_names[variable]
-        cut.remove_cpds(variable)
-        uniform = [[1 / len(names)]] * len(names)
-        cut.add_cpds(factors.TabularCPD(variable, len(names), uniform, state_names={variable: names}))
-    return pgmpy_part("inference").VariableElimination(cut)
+    others = tables_upstream(tables, [reward], past=variables)
+    factors = [*others, (np.array([worth[s] for s in tables[reward].states]), (reward,))]
+    cards = [len(tables[v].states) for v in variables]
+    if math.prod(cards) <= min(MOST_AT_ONCE, 16 * len(codes)):  # all states of the set variables at once
+        free = [(np.ones(card), (v,)) for v, card in zip(variables, cards, strict=True)]
+        return np.asarray(sum_out([*factors, *free], variables)[tuple(codes.T)])
+    chosen = [
+        [(np.eye(card)[code], (v,)) for v, card, code in zip(variables, cards, row, strict=True)] for row in codes
+    ]
+    return np.array([sum_out([*factors, *one]) for one in chosen])

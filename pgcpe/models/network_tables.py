@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.graphs.structure import State, states_of, structure_of
-from pgcpe.graphs.tables import build_network, normalised, warn_of_rounding
+from pgcpe.graphs.tables import normalised, warn_of_rounding
 
-__all__ = ["Table", "sound_network", "tables_of"]
+__all__ = ["Table", "tables_of"]
 
 
 @dataclass(frozen=True)
@@ -47,25 +47,6 @@ def tables_of(network: Any) -> dict[str, Table]:
         variable: Table(parents, states[variable], np.moveaxis(values, 0, -1))
         for variable, (parents, values) in _sound_tables(network, states).items()
     }
-
-
-def sound_network(network: Any) -> Any:
-    """Return a network whose tables fit its graph, sum to 1 and name states in one order, as pgmpy's inference needs.
-
-    Raises
-    ------
-    ValueError
-        If a table is missing or does not fit.
-    """
-    states = states_of(network)
-    tables = _sound_tables(network, states)
-    given = {table.variable: table for table in getattr(network, "cpds", ())}
-    if all(
-        values is given[variable].values and all(tuple(n) == states[v] for v, n in given[variable].state_names.items())
-        for variable, (_, values) in tables.items()
-    ):
-        return network
-    return build_network(states, tables)
 
 
 def _sound_tables(
