@@ -236,12 +236,12 @@ class TableCounts:
         self.parents = tuple(tuple(position[p] for p in graph.predecessors(v)) for v in self.nodes)
         self._codes = ForcedCodes(self.nodes, [bandit.states[v] for v in self.nodes])
         self._columns = np.array([bandit.coding.variables.index(v) for v in self.nodes], dtype=np.int64)
-        actions = list(dict.fromkeys([*bandit.arms, *bandit.playable]))
-        rows = self._codes.rows(actions)  # as they are played: a treatment without effect still sets its node
+        number = {action: k for k, action in enumerate(dict.fromkeys([*bandit.arms, *bandit.playable]))}
+        rows = self._codes.rows(number)  # as they are played: a treatment without effect still sets its node
         forced = self._codes.table[rows]
         self.forced = forced[: len(bandit.arms)]
         self.layout = Layout(self.parents, self.cards, forced)
-        self.playable = np.array([actions.index(a) for a in bandit.playable], dtype=np.int64)
+        self.playable = np.array([number[a] for a in bandit.playable], dtype=np.int64)
         self.counts = np.zeros(self.layout.entry_start[-1])
 
     def add(self, samples: Samples) -> None:
