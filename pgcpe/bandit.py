@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
+from pgcpe._checks import flag
 from pgcpe.graphs.answers import Factor, GraphAnswers, factors_of
 from pgcpe.graphs.identification import AdmissibleSteps
-from pgcpe.graphs.states import did_you_mean, shown
+from pgcpe.graphs.states import did_you_mean, is_several, shown
 from pgcpe.graphs.structure import State, checked_graph, latents_of, states_of
 from pgcpe.plays.actions import Action, with_states
 from pgcpe.plays.encoding import Encoder
@@ -123,7 +124,7 @@ class CausalBandit:
         self._answers = GraphAnswers(self.graph, reward, self.states)
         self._meant: dict[tuple[str, type, State], State] = {}
         self._listed_index: dict[Action, int] = {}
-        self.merges = merge_equal
+        self.merges = flag("merge_equal", merge_equal)
         self._merge(self._actions("arms", arms))
         self.playable = tuple(
             dict.fromkeys([NULL, *self.arms]) if playable is None else self._actions("playable", playable)
@@ -164,7 +165,7 @@ class CausalBandit:
         """Return distinct actions in the order listed, with the network's states."""
         if isinstance(actions, (Action, str)):
             raise TypeError(f"{name} must be a list of actions, but got one: write [{shown(actions, show=str)}]")
-        if not isinstance(actions, Iterable):
+        if not is_several(actions):
             raise TypeError(f"{name} must be a list of actions, but got {shown(actions)}")
         return list(dict.fromkeys(self.action(a) for a in _with_progress(actions, name)))
 
@@ -274,7 +275,7 @@ class CausalBandit:
         ValueError
             If one of them is latent or unknown.
         """
-        names = [variables] if isinstance(variables, str) or not isinstance(variables, Iterable) else list(variables)
+        names: list[Any] = list(variables) if is_several(variables) else [variables]
         if wrong := [v for v in names if not isinstance(v, str)]:
             raise TypeError(f"variables must be a list of names, but got {shown(wrong[0])}")
         needed = set(names) - {self.reward}

@@ -10,6 +10,7 @@ import pgcpe
 ROOMS = [
     "_numba",
     "graphs.states",
+    "_checks",
     "graphs.structure",
     "graphs.tables",
     "graphs.bif",

@@ -8,6 +8,8 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
+from pgcpe.graphs.states import shown
+
 __all__ = ["Intervals"]
 
 Floats = NDArray[np.float64]
@@ -44,7 +46,7 @@ class Intervals:
 def probability(name: str, value: float) -> float:
     """Return a value that must lie strictly between 0 and 1."""
     if not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, but got {value!r}")
+        raise TypeError(f"{name} must be a number, but got {shown(value)}")
     if not 0 < value < 1:
         raise ValueError(f"{name} must be between 0 and 1, but got {value}")
     return value

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pgcpe._checks import one_of
 from pgcpe._numba import njit
 from pgcpe.confidence.intervals import Floats, probability
 
@@ -94,8 +95,7 @@ def paper_bglm_radius(
     slope_ratio, eta
         M1 / kappa, and the probability of Assumption 3.
     """
-    if reading not in BGLM_RADII:
-        raise ValueError(f"radius must be one of {', '.join(map(repr, BGLM_RADII))}, but got {reading!r}")
+    one_of("radius", reading, BGLM_RADII)
     ell, d = np.asarray(n_on_paths, dtype=np.float64), float(most_parents) ** 1.5
     assumed = slope_ratio / math.sqrt(eta)
     factor = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pgcpe._checks import generator
 from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.environment.exact import expected_rewards
-from pgcpe.graphs.states import did_you_mean, shown
+from pgcpe.graphs.states import did_you_mean, is_several, shown
 from pgcpe.graphs.structure import causal_order, states_of, structure_of
 from pgcpe.models.network_tables import tables_of
 from pgcpe.plays.actions import Action
@@ -67,7 +68,7 @@ class SimulatedEnvironment:
         self._forced = ForcedCodes(self._order, [self.states[v] for v in self._order])
         self._checked: set[Action] = set()
         self._truth: dict[CausalBandit, pd.Series[float]] = {}
-        self._rng = np.random.default_rng(seed)
+        self._rng = generator(seed)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SimulatedEnvironment:
         """Return one that will give the same samples; the tables, which never change, are shared."""
@@ -78,14 +79,14 @@ class SimulatedEnvironment:
     def reseeded(self, seed: int | np.random.SeedSequence | None) -> SimulatedEnvironment:
         """Return a simulator of the same network with a seed of its own; what was compiled is shared."""
         twin = copy.copy(self)
-        twin._rng = np.random.default_rng(seed)
+        twin._rng = generator(seed)
         return twin
 
     def perform(self, actions: Sequence[Action]) -> Samples:
         """Perform the actions, each once, and return what was observed, in order."""
         if isinstance(actions, Action):
             actions = [actions]
-        if not isinstance(actions, Iterable) or isinstance(actions, (str, Mapping)):
+        if not is_several(actions) or isinstance(actions, Mapping):
             raise TypeError(f"actions must be a list such as [do(X=1)], but got {shown(actions)}")
         told = [_checked(action) for action in actions]
         return self._draw(*distinct_actions(told, len(told)))

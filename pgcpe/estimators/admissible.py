@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from pgcpe._checks import one_of
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.paper_radii import paper_observational_union, union_radius
 from pgcpe.confidence.tree import plug_in_value, smoothed_value
-from pgcpe.estimators.base import Comparison, Estimate, IntervalEstimator, started
+from pgcpe.estimators.base import Comparison, Estimate, IntervalEstimator, check_samples, started
 from pgcpe.estimators.empirical_means import check_radius
 from pgcpe.estimators.forest import MOST_CELLS, Plays, count_plays, forest_of, tree_of
 from pgcpe.estimators.forest_values import walk_plain
@@ -26,7 +27,7 @@ from pgcpe.estimators.tree_bounds import Regions, TreeBounds
 from pgcpe.graphs.explanation import explain
 from pgcpe.graphs.structure import State, States, states_of, structure_of
 from pgcpe.plays.actions import Action, with_states
-from pgcpe.plays.encoding import as_frame
+from pgcpe.plays.encoding import Encoder, as_frame, check_question
 from pgcpe.plays.frames import labels_of, rows_told
 from pgcpe.plays.samples import Samples
 
@@ -60,6 +61,8 @@ class AdmissibleSequence(IntervalEstimator):
     served_
         Boolean array over the arms: which of them have an interval. ``do()`` itself does not; its own plays are the
         same data.
+    dropped_ : dict
+        How many rows ``missing="drop"`` left out of the last `expected_reward`, by the variable that was missing.
 
     Examples
     --------
@@ -89,6 +92,7 @@ class AdmissibleSequence(IntervalEstimator):
 
     def start(self, bandit: CausalBandit) -> Self:
         """Forget everything and lay out the tables for the arms of a bandit."""
+        check_question(bandit)
         check_radius(self.radius, self.alpha, "lr")
         self.bandit_ = bandit
         self._forest, _ = forest_of(bandit)
@@ -103,6 +107,7 @@ class AdmissibleSequence(IntervalEstimator):
 
     def update(self, samples: Samples) -> Self:
         """Count every play of ``do()`` (Algorithm 3, line 9); plays of other actions are no passive observations."""
+        check_samples(samples)
         if (due := self._observations.add(samples)) is not None:
             codes, rewards = due
             plays = Plays(codes, np.zeros(len(codes), dtype=np.intp), rewards)
@@ -184,6 +189,7 @@ class AdmissibleSequence(IntervalEstimator):
         actions: Action | Sequence[Action] | None = None,
         *,
         states: Mapping[str, Sequence[State]] | None = None,
+        missing: str = "raise",
     ) -> Self:
         """Take a graph and data to estimate from.
 
@@ -199,10 +205,16 @@ class AdmissibleSequence(IntervalEstimator):
             observation.
         states
             The states of the variables of a bare graph, 0 and 1 for those not named.
+        missing
+            What an estimate does of rows that lack a value it needs: ``"raise"``, or ``"drop"``, which leaves them out
+            and counts them in `dropped_`, but for those without the outcome. The estimate then rests on values that are
+            missing independently of the outcome.
         """
         structure_of(graph)  # refuses what is no directed acyclic graph
+        one_of("missing", missing, ("raise", "drop"))
         known = states_of(graph, states)
         self.graph_, self.states_, self.data_ = graph, known, _passive(data, actions, known)
+        self.missing_ = missing
         return self
 
     def partial_fit(self, data: Any, actions: Action | Sequence[Action] | None = None) -> Self:
@@ -246,7 +258,12 @@ class AdmissibleSequence(IntervalEstimator):
         if self.data_.empty:
             raise ValueError("there is no passive observation to estimate from")
         estimator = clone(self).set_params(refresh=1).start(bandit)
-        estimator.update(bandit.encode(Action(), self.data_))
+        encoder = Encoder(bandit)
+        observed = encoder.encode(Action(), self.data_, missing=self.missing_)
+        if not len(observed):
+            raise ValueError("every passive observation lacks a value that the estimate needs")
+        estimator.update(observed)
+        self.dropped_ = dict(encoder.dropped)
         if estimator._forest.node_start[-1] == 0:
             raise ValueError(f"the formula for {action} has more than {MOST_CELLS:,} cells")
         low, high = float(bandit.reward_array.min()), float(bandit.reward_array.max())

@@ -209,6 +209,14 @@ class PairwiseEstimator(Estimator):
         """
 
 
+def check_samples(samples: Samples) -> None:
+    """Raise unless what an estimator is to learn from are samples."""
+    if not isinstance(samples, Samples):
+        raise TypeError(
+            f"samples must be Samples, as bandit.encode(actions, frame) returns them, but got {type(samples).__name__}"
+        )
+
+
 def started(estimator: Estimator) -> None:
     """Raise unless the estimator was started on a bandit; `check_is_fitted` is for those that can be fitted alone."""
     if not hasattr(estimator, "bandit_"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -12,18 +13,20 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from pgcpe._checks import one_of
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.paper_radii import BGLM_RADII, paper_bglm_radius
-from pgcpe.estimators.base import Estimate, IntervalEstimator, started
+from pgcpe.estimators.base import Estimate, IntervalEstimator, check_samples, started
 from pgcpe.estimators.node_equations import NodeEquations, modelled_graph, state_of_one
 from pgcpe.estimators.schedule import Observations
 from pgcpe.graphs.identification import nodes_on_paths
+from pgcpe.graphs.states import shown
 from pgcpe.graphs.structure import State, States, states_of, structure_of
 from pgcpe.models.sigma import Sigma, check_draws
 from pgcpe.plays.actions import Action, with_states
-from pgcpe.plays.encoding import Encoder, as_frame
-from pgcpe.plays.frames import labels_of
+from pgcpe.plays.encoding import Encoder, as_frame, check_question
+from pgcpe.plays.frames import encode_column, labels_of
 from pgcpe.plays.samples import Coding, ForcedCodes, Samples
 from pgcpe.plotting import plot_graph
 
@@ -81,6 +84,8 @@ class BGLM(IntervalEstimator):
         never varied, or is a linear function of those before it, has the coefficient 0. After `fit`.
     ones_ : dict
         The state of each node that counts as 1.
+    dropped_ : dict
+        How many rows ``missing="drop"`` left out, by the variable that was missing. After `fit`.
 
     Examples
     --------
@@ -145,6 +150,7 @@ class BGLM(IntervalEstimator):
             If the model does not fit the graph, a variable it needs is not recorded (`CausalBandit.recording`), or
             an option is out of range.
         """
+        check_question(bandit)
         graph = modelled_graph(bandit.graph, bandit.states, bandit.reward, self.constant)
         self._prepare(graph, bandit.states)
         self._check_options()
@@ -166,6 +172,7 @@ class BGLM(IntervalEstimator):
 
     def update(self, samples: Samples) -> Self:
         """Count every play of ``do()`` (Algorithm 1, line 9), which fits passive observations alone."""
+        check_samples(samples)
         started(self)
         due = self._observations.add(samples)
         if due is not None and len(due[0]):
@@ -226,14 +233,13 @@ class BGLM(IntervalEstimator):
         return self._equations.link.smallest_slope(RARE) if self.kappa is None else self.kappa
 
     def _check_options(self) -> None:
-        if self.radius not in BGLM_RADII:
-            raise ValueError(f"radius must be one of {', '.join(map(repr, BGLM_RADII))}, but got {self.radius!r}")
+        one_of("radius", self.radius, BGLM_RADII)
         for name in ("alpha", "kappa", "burn_in", "eta"):
             value = getattr(self, name)
             if value is None and name != "eta":
                 continue
             if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value < math.inf:
-                raise ValueError(f"{name} must be a positive number, but got {value!r}")
+                raise ValueError(f"{name} must be a positive number, but got {shown(value)}")
         if self.eta > 0.5:
             raise ValueError(f"eta must be above 0 and at most .5, but got {self.eta}")
 
@@ -246,6 +252,7 @@ class BGLM(IntervalEstimator):
         actions: Action | Sequence[Action] | None = None,
         *,
         states: Mapping[str, Sequence[State]] | None = None,
+        missing: str = "raise",
     ) -> Self:
         """Fit all nodes of a graph to data.
 
@@ -260,6 +267,9 @@ class BGLM(IntervalEstimator):
             it, else all rows are passive observations. A row of ``do(X=1)`` serves all nodes but X.
         states
             The states of the variables of a bare graph, 0 and 1 for those not named.
+        missing
+            ``"raise"``, or ``"drop"``: rows that lack the value of a node are left out and counted in `dropped_`. What
+            is learned then rests on values that are missing independently of the others.
 
         Raises
         ------
@@ -269,14 +279,17 @@ class BGLM(IntervalEstimator):
         structure_of(graph)  # refuses what is no directed acyclic graph
         known = states_of(graph, states)
         modelled = modelled_graph(graph, known, None, self.constant)
-        samples = _coded(modelled, known, self.constant, data, actions)
+        samples, dropped = _coded(modelled, known, self.constant, data, actions, missing)
         self._prepare(modelled, known)
+        self._missing, self.dropped_ = missing, dict(dropped)
         return self._learn(samples)
 
     def partial_fit(self, data: Any, actions: Action | Sequence[Action] | None = None) -> Self:
-        """Add data and fit again; the cost does not depend on how much was fitted before."""
-        equations = self._fitted()
-        return self._learn(_coded(equations.graph, equations.states, equations.constant, data, actions))
+        """Add data and fit again, missing values as in `fit`; the cost does not depend on what was fitted before."""
+        known = self._fitted()
+        samples, dropped = _coded(known.graph, known.states, known.constant, data, actions, self._missing)
+        self.dropped_ = dict(dropped + Counter(self.dropped_))
+        return self._learn(samples)
 
     def _learn(self, samples: Samples) -> Self:
         equations, variables = self._equations, samples.coding.variables
@@ -329,7 +342,7 @@ class BGLM(IntervalEstimator):
         """
         equations = self._fitted()
         if not isinstance(actions, Sequence) or isinstance(actions, (Action, str)):
-            raise TypeError(f"actions must be a list of actions, but got {actions!r}")
+            raise TypeError(f"actions must be a list of actions, but got {shown(actions)}")
         if equations.constant is not None and outcome == equations.constant:
             raise ValueError(f"{outcome} is the constant and no outcome")
         bandit = CausalBandit(
@@ -382,7 +395,7 @@ class BGLM(IntervalEstimator):
 
     def _prepare(self, graph: nx.DiGraph, states: States) -> None:
         """Begin anew; a fit does not outlast a start in a policy, nor the other way round."""
-        for learned in ("graph_", "bandit_"):
+        for learned in ("graph_", "bandit_", "dropped_"):
             self.__dict__.pop(learned, None)
         self._equations = NodeEquations(graph, states, link=self.link, method=self.method, constant=self.constant)
         check_draws(self.draws)
@@ -430,16 +443,20 @@ class _Model(NamedTuple):
         return found
 
 
-def _coded(graph: nx.DiGraph, states: States, constant: str | None, data: Any, actions: Any) -> Samples:
-    """Return data as samples of the nodes of a graph, once every row fits its action, its label and the constant."""
+def _coded(
+    graph: nx.DiGraph, states: States, constant: str | None, data: Any, actions: Any, missing: str
+) -> tuple[Samples, Counter[str]]:
+    """Return data as samples of the nodes of a graph, once every row fits its action, its label and the constant; and
+    how many rows were left out, by the variable that was missing.
+    """
     frame = as_frame(data)
     variables = tuple(v for v in graph if v != constant or v in frame.columns)
     if actions is None and labels_of(frame) is None:
         actions = Action()
     coding = Coding(variables, tuple(tuple(states[v]) for v in variables))
-    samples = Encoder(_Model(graph, states, coding, constant)).encode(actions, frame)
+    encoder = Encoder(_Model(graph, states, coding, constant))
     if constant is not None and constant in variables:
-        one = states[constant].index(state_of_one(states[constant]))
-        if (other := samples.codes[:, variables.index(constant)] != one).any():
+        one, told = state_of_one(states[constant]), encode_column(frame[constant], states[constant], constant)
+        if (other := (told >= 0) & (told != states[constant].index(one))).any():
             raise ValueError(f"row {int(np.argmax(other))} has another {constant} than 1, but it is the constant")
-    return samples
+    return encoder.encode(actions, frame, missing=missing), encoder.dropped

@@ -8,12 +8,15 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from pgcpe._checks import one_of
 from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.paper_radii import refresh_paper
 from pgcpe.confidence.sequences import kl_intervals, lil_radius, lucb1_radius, refresh_kt
-from pgcpe.estimators.base import IntervalEstimator, started
+from pgcpe.estimators.base import IntervalEstimator, check_samples, started
+from pgcpe.graphs.states import shown
+from pgcpe.plays.encoding import check_question
 from pgcpe.plays.samples import Samples
 
 __all__ = ["DirectEstimator", "EmpiricalMeans"]
@@ -55,6 +58,7 @@ class DirectEstimator(IntervalEstimator):
 
     def start(self, bandit: CausalBandit) -> Self:
         """Forget everything and prepare for the arms of a bandit."""
+        check_question(bandit)
         self.bandit_ = bandit
         self.listed_plays_, self.listed_rewards_ = np.zeros(len(bandit.listed)), np.zeros(len(bandit.listed))
         self.plays_, self.rewards_ = self.listed_plays_, self.listed_rewards_
@@ -64,6 +68,7 @@ class DirectEstimator(IntervalEstimator):
 
     def update(self, samples: Samples) -> Self:
         """Count the plays of listed arms alone: an unlisted action of equal effect is no direct play."""
+        check_samples(samples)
         bandit = self.bandit_
         listed = np.array([bandit.listed_index(action) for action in samples.actions], dtype=np.int64)
         add_plays(listed, samples.which, samples.known_rewards, self.listed_plays_, self.listed_rewards_)
@@ -129,8 +134,8 @@ class EmpiricalMeans(DirectEstimator):
     def intervals(self, level: float) -> Intervals:
         """Return the intervals, [0, 1] without plays. Only those of arms with new plays are worked out again."""
         started(self)
-        if level != self._level:
-            self._done[:], self._level = 0, probability("level", level)
+        if probability("level", level) != self._level:
+            self._done[:], self._level = 0, level
         if self.radius == "kt":
             refresh_kt(self.plays_, self.rewards_, self._done, -math.log(level), self._lower, self._upper)
         elif self.radius == "kl":
@@ -139,7 +144,7 @@ class EmpiricalMeans(DirectEstimator):
             means, index = self.means_, self.upper_index(level)
             self._lower, self._upper = np.maximum(2.0 * means - index, 0.0), np.minimum(index, 1.0)
         else:  # Algorithm 3, line 17 (Algorithm 1, line 16): mu_I -+ beta_I(N_a)
-            alpha = 2.0 if self.alpha is None else self.alpha
+            alpha = 2.0 if self.alpha is None else float(self.alpha)
             refresh_paper(self.plays_, self.rewards_, self._done, 1.0 / level, alpha, self._lower, self._upper)
         return Intervals(self._lower.copy(), self._upper.copy())
 
@@ -164,13 +169,12 @@ class EmpiricalMeans(DirectEstimator):
 
 def check_radius(radius: str, alpha: float | None, exact: str, *others: str) -> None:
     """Check the two options that the estimators of the paper have."""
-    if radius not in (names := (exact, "paper", *others)):
-        raise ValueError(f"radius must be {', '.join(map(repr, names[:-1]))} or {names[-1]!r}, but got {radius!r}")
+    one_of("radius", radius, (exact, "paper", *others))
     if alpha is not None and radius in (exact, "kl"):
         raise ValueError(f"alpha belongs to the other radii; radius={radius!r} has no constant to choose")
     number = isinstance(alpha, (int, float)) and not isinstance(alpha, bool)
     if alpha is not None and not (number and 0 < alpha < math.inf):
-        raise ValueError(f"alpha must be a positive number, but got {alpha!r}")
+        raise ValueError(f"alpha must be a positive number, but got {shown(alpha)}")
 
 
 @njit(cache=True)

@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pgcpe._checks import one_of
 from pgcpe.graphs.identification import drop_exogenous_noise
+from pgcpe.graphs.states import shown
 from pgcpe.graphs.structure import State, States, causal_order, latents_of, pgmpy_part, structure_of
 from pgcpe.models.contraction import WIDEST_TABLE
 from pgcpe.models.glm import METHODS, WeightedRows, coefficient_variance, fit_rows, independent_columns
@@ -39,7 +41,7 @@ def modelled_graph(graph: nx.DiGraph, states: States, outcome: str | None, const
     seen = structure_of(graph)
     if constant is not None:
         if constant not in seen:
-            raise ValueError(f"constant must be a variable of the graph, but got {constant!r}")
+            raise ValueError(f"constant must be a variable of the graph, but got {shown(constant)}")
         if seen.in_degree(constant) or constant == outcome:
             odd = "is the reward" if constant == outcome else "has causes in the graph"
             raise ValueError(f"{constant} is to be the constant, but {odd}")
@@ -77,8 +79,7 @@ class NodeEquations:
 
     def __init__(self, graph: nx.DiGraph, states: States, *, link: str, method: str, constant: str | None) -> None:
         self.link = link_named(link)
-        if method not in METHODS:
-            raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, but got {method!r}")
+        one_of("method", method, METHODS)
         self.graph, self.states, self._method, self.constant = graph, {v: states[v] for v in graph}, method, constant
         self.one = {v: state_of_one(states[v]) for v in graph}
         nodes = tuple(v for v in causal_order(graph) if v != constant)

@@ -13,7 +13,7 @@ from scipy.linalg import block_diag
 from scipy.special import betaln, xlogy
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import GRAPH, Estimated, PairwiseEstimator, Rejected, started
+from pgcpe.estimators.base import GRAPH, Estimated, PairwiseEstimator, Rejected, check_samples, started
 from pgcpe.estimators.bglm import BGLM
 from pgcpe.estimators.node_equations import modelled_graph, state_of_one
 from pgcpe.estimators.schedule import FIRST_SNAPSHOT, GROWTH, MAX_SNAPSHOTS, checked_refresh, next_due, snapshot_share
@@ -22,6 +22,7 @@ from pgcpe.models.derivatives import Derivatives, Layout
 from pgcpe.models.glm import fisher_scoring, fit_rows, influence, mean_and_slope
 from pgcpe.models.links import link_named
 from pgcpe.models.search import minimise, starts_in_ball
+from pgcpe.plays.encoding import check_question
 from pgcpe.plays.samples import Samples
 
 __all__ = ["PooledBGLM"]
@@ -97,6 +98,7 @@ class PooledBGLM(PairwiseEstimator):
         ValueError
             If the model does not fit the graph, or the network has too many configurations.
         """
+        check_question(bandit)
         graph, with_intercept = self._graph(bandit)
         self._link = link_named(self.model.link)
         self.bandit_ = bandit
@@ -132,6 +134,7 @@ class PooledBGLM(PairwiseEstimator):
 
     def update(self, samples: Samples) -> Self:
         """Count every play for the nodes it leaves free, and bet on it before."""
+        check_samples(samples)
         start, end = self._plays, self._plays + len(samples)
         while self._plays < end:
             due = next_due(self._plays, self._refresh)

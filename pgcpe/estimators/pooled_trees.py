@@ -13,7 +13,15 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.sequences import asymptotic_threshold, kt_interval
 from pgcpe.confidence.tree import Walk, shrunk_share
-from pgcpe.estimators.base import Comparison, Estimated, IntervalEstimator, PairwiseEstimator, Rejected, started
+from pgcpe.estimators.base import (
+    Comparison,
+    Estimated,
+    IntervalEstimator,
+    PairwiseEstimator,
+    Rejected,
+    check_samples,
+    started,
+)
 from pgcpe.estimators.empirical_means import add_plays
 from pgcpe.estimators.forest import Plays, count_plays, forest_of, influence
 from pgcpe.estimators.forest_values import (
@@ -28,6 +36,7 @@ from pgcpe.estimators.forest_values import (
 from pgcpe.estimators.schedule import FIRST_SNAPSHOT, GROWTH, MAX_SNAPSHOTS, checked_refresh, last_due, snapshot_share
 from pgcpe.estimators.tree_bounds import Regions, TreeBounds
 from pgcpe.plays.actions import Action
+from pgcpe.plays.encoding import check_question
 from pgcpe.plays.samples import Samples, SamplesBuffer
 
 __all__ = ["PooledTrees"]
@@ -74,6 +83,7 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
 
     def start(self, bandit: CausalBandit) -> Self:
         """Forget everything and lay out the trees for the arms of a bandit."""
+        check_question(bandit)
         self.bandit_ = bandit
         self._forest, self._factors = forest_of(bandit)
         self.served_ = np.diff(self._forest.treated_start) > 0
@@ -94,6 +104,7 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
 
     def update(self, samples: Samples) -> Self:
         """Count every play for the factors that it shows."""
+        check_samples(samples)
         start, end = self._plays, self._plays + len(samples)
         while self._plays < end:  # a snapshot stands between the same two plays, however they were handed over
             until = min(end, self._next_snapshot)

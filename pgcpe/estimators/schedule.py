@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pgcpe._checks import whole_number
 from pgcpe.plays.samples import Samples
 
 __all__ = []
@@ -77,9 +77,7 @@ class Observations:
 
 def checked_refresh(refresh: int | None) -> int | None:
     """Return the option of that name once it is sound."""
-    if refresh is not None and (not isinstance(refresh, Integral) or isinstance(refresh, bool) or refresh < 1):
-        raise ValueError(f"refresh must be an integer of at least 1, but got {refresh}")
-    return None if refresh is None else int(refresh)
+    return None if refresh is None else whole_number("refresh", refresh, 1)
 
 
 def last_due(told: int, refresh: int | None) -> int:

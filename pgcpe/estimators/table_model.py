@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 
 from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import MIN_CELL_COUNT, Estimated, PairwiseEstimator, Rejected, started
+from pgcpe.estimators.base import MIN_CELL_COUNT, Estimated, PairwiseEstimator, Rejected, check_samples, started
 from pgcpe.estimators.forest import MOST_CELLS
 from pgcpe.estimators.plain_tables import PlainTables
 from pgcpe.estimators.shrinkage import FEWEST_PARENTS, additive_design, drawn_shares
 from pgcpe.graphs.identification import drop_exogenous_noise
+from pgcpe.graphs.states import shown
 from pgcpe.graphs.structure import causal_order, latents_of
 from pgcpe.models.contraction import Contraction
 from pgcpe.models.derivatives import Derivatives, Layout
+from pgcpe.plays.encoding import check_question
 from pgcpe.plays.samples import ForcedCodes, Samples
 
 __all__ = ["TableModel"]
@@ -72,8 +74,9 @@ class TableModel(PairwiseEstimator):
 
     def start(self, bandit: CausalBandit) -> Self:
         """Forget everything and lay out the tables for a bandit that records the ancestors of the reward."""
-        if not 0 <= self.pseudo_count < math.inf:
-            raise ValueError(f"pseudo_count must be a number of at least 0, but got {self.pseudo_count!r}")
+        check_question(bandit)
+        if not isinstance(self.pseudo_count, (int, float)) or not 0 <= self.pseudo_count < math.inf:
+            raise ValueError(f"pseudo_count must be a number of at least 0, but got {shown(self.pseudo_count)}")
         self.bandit_ = bandit
         self._tables = TableCounts(_modelled(bandit), bandit)
         self.nodes_, self.cards_, self.parents_ = self._tables.nodes, self._tables.cards, self._tables.parents
@@ -93,6 +96,7 @@ class TableModel(PairwiseEstimator):
 
     def update(self, samples: Samples) -> Self:
         """Count every play for the nodes that its action leaves free."""
+        check_samples(samples)
         self._tables.add(samples)
         self._means = self._guess = self._found = self._unbiased = None
         return self

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from pgcpe._checks import whole_number
 from pgcpe.bandit import CausalBandit
 from pgcpe.environment.simulator import SimulatedEnvironment
 from pgcpe.experiments.running import MakePolicy, repeat
@@ -79,8 +80,7 @@ def plan(
       policy  stopped  wrong
     0   LUCB      1.0    0.0
     """
-    if runs < 1:
-        raise ValueError(f"runs must be at least 1, but got {runs}")
+    runs, seed = whole_number("runs", runs, 1), whole_number("seed", seed, 0, 2**62)
     simulator = SimulatedEnvironment(guess, seed=None)
     simulator.expected_rewards(bandit)  # once, for all seeds and workers
     rows = repeat(

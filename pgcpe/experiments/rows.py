@@ -17,6 +17,8 @@ import numpy as np
 import pandas as pd
 from filelock import BaseFileLock, FileLock
 
+from pgcpe.graphs.states import shown
+
 __all__ = ["COLUMNS", "append_rows", "checked_file", "frame_of", "kept_rows", "mend", "read_rows"]
 
 TEXTS = ("experiment", "policy", "parameters", "radius", "certificate", "recommendation")
@@ -50,6 +52,8 @@ def read_rows(file: str | Path) -> pd.DataFrame:
     ValueError
         If what it has are not such rows; the line is named.
     """
+    if not isinstance(file, (str, os.PathLike)):
+        raise TypeError(f"file must be a path, but got {shown(file)}")
     path = Path(file).expanduser()
     source: Any = path
     if path.suffix == ".csv":  # `repeat` writes no other
@@ -83,9 +87,11 @@ def checked_file(file: str | Path) -> Path:
     ValueError
         If it is no CSV file in an existing folder, or has something else than rows in it; it is not touched.
     """
+    if not isinstance(file, (str, os.PathLike)):
+        raise TypeError(f"file must be a path, but got {shown(file)}")
     path = Path(file).expanduser()
     if path.suffix != ".csv" or path.is_dir() or not path.parent.is_dir():
-        raise ValueError(f"rows are appended to a .csv file in an existing folder, but got {file}")
+        raise ValueError(f"rows are appended to a .csv file in an existing folder, but got {shown(str(file))}")
     if path.exists():
         with path.open("rb") as lines:
             _check_names(lines.readline(10_000), file)

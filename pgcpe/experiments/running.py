@@ -19,9 +19,11 @@ import pandas as pd
 from joblib import Parallel, delayed
 from tqdm.auto import tqdm
 
+from pgcpe._checks import flag, whole_number
 from pgcpe.bandit import CausalBandit
 from pgcpe.environment.protocol import Environment
 from pgcpe.experiments.rows import append_rows, checked_file, frame_of, kept_rows, mend
+from pgcpe.graphs.states import is_several, shown
 from pgcpe.plays.actions import Action
 from pgcpe.policies.loop import AskTell
 
@@ -109,9 +111,13 @@ def repeat(
     >>> len(rows), sorted(set(rows["policy"])), sorted(set(rows["parameters"]))
     (12, ['LUCB', 'SR'], ['LUCB(epsilon=0.1)', 'SuccessiveRejects()'])
     """
+    if not callable(instance):
+        raise TypeError(f"instance must be callable(seed) that makes bandit and environment, but got {shown(instance)}")
+    hidden = None if progress is None else not flag("progress", progress)
+    workers = n_jobs if n_jobs is None else whole_number("n_jobs", n_jobs, -(10**4), 10**4)
     makers, numbers = _checked_policies(policies, experiment), _checked_seeds(seeds)
     wanted = {name: _checked_budgets(budgets, name) for name in makers}
-    broken = {name: _checked_budgets(cuts, name, "cuts") if cuts else [] for name in makers}
+    broken = {name: [] if _is_empty(cuts) else _checked_budgets(cuts, name, "cuts") for name in makers}
     path = None if file is None else checked_file(file)
     described = {name: _described(make) for name, make in makers.items()}
     kept = frame_of([]) if path is None else kept_rows(path, experiment, described, wanted, numbers)
@@ -122,10 +128,9 @@ def repeat(
     for seed in numbers:
         if missing := {name: make for name, make in makers.items() if (seed, name) not in done}:
             jobs.append(delayed(_run_seed)(missing, instance, seed, wanted, broken, experiment))
-    hidden = None if progress is None else not progress
     found: list[Any] = kept.to_dict("records")
     with tqdm(total=len(numbers), initial=len(numbers) - len(jobs), unit=" seeds", disable=hidden) as bar:
-        for some in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
+        for some in Parallel(n_jobs=workers, return_as="generator")(jobs):
             if path is not None:
                 append_rows(path, some)
             found += some
@@ -138,26 +143,36 @@ def repeat(
 
 def _checked_policies(policies: Mapping[str, MakePolicy], experiment: str) -> dict[str, MakePolicy]:
     """Return the makers once they and all names make sense."""
+    if not isinstance(policies, Mapping):
+        raise TypeError(
+            f"policies must map names to callable(bandit, seed=) that makes one each, but got {shown(policies)}"
+        )
     if not policies:
         raise ValueError("there must be at least one policy, but got none")
     for name in (experiment, *policies):
         if not isinstance(name, str) or not name.isprintable():
-            raise ValueError(f"an experiment and a policy must be named by a line of text, but got {name!r}")
+            raise ValueError(f"an experiment and a policy must be named by a line of text, but got {shown(name)}")
     for name, make in policies.items():
         if not callable(make):
-            raise TypeError(f"{name} must be callable(bandit, seed=) that makes a policy, but got {make!r}")
+            raise TypeError(f"{name} must be callable(bandit, seed=) that makes a policy, but got {shown(make)}")
         if isinstance(make, partial) and "seed" in make.keywords:
             raise ValueError(f"{name} must not fix its seed, for that of each run is given to it")
     return dict(policies)
 
 
 def _checked_seeds(seeds: Iterable[int]) -> list[int]:
+    if not is_several(seeds):
+        raise TypeError(f"seeds must be a sequence of integers, as in range(100), but got {shown(seeds)}")
     numbers = list(seeds)
+    if odd := [seed for seed in numbers if not isinstance(seed, Integral) or not 0 <= int(seed) < 2**63]:
+        raise ValueError(f"seeds must be integers from 0 to 2^63 - 1, but got {shown(odd[0])}")
     if not numbers or len(set(numbers)) < len(numbers):
-        raise ValueError(f"seeds must be distinct and at least one, but got {numbers[:10]}")
-    if odd := [seed for seed in numbers if not isinstance(seed, Integral) or not 0 <= seed < 2**63]:
-        raise ValueError(f"seeds must be integers from 0 to 2^63 - 1, but got {odd[0]!r}")
+        raise ValueError(f"seeds must be distinct and at least one, but got {shown(*numbers)}")
     return [int(seed) for seed in numbers]
+
+
+def _is_empty(cuts: Any) -> bool:
+    return cuts is None or (isinstance(cuts, (Sequence, Mapping)) and len(cuts) == 0)
 
 
 def _checked_budgets(
@@ -167,11 +182,11 @@ def _checked_budgets(
     if isinstance(budgets, Mapping) and policy not in budgets:
         raise ValueError(f"{what} must name every policy, but lack {policy}")
     chosen = budgets[policy] if isinstance(budgets, Mapping) else budgets
-    if isinstance(chosen, str) or not isinstance(chosen, Iterable):
-        raise TypeError(f"{what} must be a sequence of integers, but got {chosen!r}")
+    if not is_several(chosen):
+        raise TypeError(f"{what} must be a sequence of integers, but got {shown(chosen)}")
     numbers = list(chosen)
-    if not numbers or not all(isinstance(b, Integral) and not isinstance(b, bool) and b >= 1 for b in numbers):
-        raise ValueError(f"{what} must be positive integers, at least one, but got {numbers}")
+    if not numbers or not all(isinstance(b, Integral) and not isinstance(b, bool) and int(b) >= 1 for b in numbers):
+        raise ValueError(f"{what} must be positive integers, at least one, but got {shown(*numbers)}")
     return sorted({int(b) for b in numbers})
 
 

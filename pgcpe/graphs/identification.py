@@ -9,13 +9,14 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Collection, Iterable
+from typing import Any
 
 import networkx as nx
 from pgmpy.base import DAG
 
 from pgcpe.graphs.bitsets import BitGraph, bit_graph, members
-from pgcpe.graphs.states import did_you_mean
-from pgcpe.graphs.structure import States, checked_graph, latents_of, structure_of
+from pgcpe.graphs.states import did_you_mean, is_several, shown
+from pgcpe.graphs.structure import States, checked_graph, latents_of, structure_of, variable_names
 
 __all__ = [
     "AdmissibleSteps",
@@ -97,7 +98,7 @@ def drop_exogenous_noise(graph: nx.DiGraph, outcome: str | None = None) -> nx.Di
     if outcome is not None:
         if outcome not in pruned:
             raise ValueError(
-                f"outcome must be a variable of the graph, but got {outcome!r}{did_you_mean(outcome, pruned)}"
+                f"outcome must be a variable of the graph, but got {shown(outcome)}{did_you_mean(outcome, pruned)}"
             )
         pruned = structure_of(pruned.subgraph(nx.ancestors(pruned, outcome) | {outcome}))
     hidden = latents_of(graph) & set(pruned)
@@ -164,13 +165,13 @@ def is_admissible_sequence(graph: nx.DiGraph, sequence: Iterable[tuple[str, Iter
     ValueError
         If a name is unknown, a treatment latent or given twice, or the outcome a treatment.
     """
-    pairs = [(x, frozenset(z)) for x, z in sequence]
+    pairs = _pairs(sequence)
     order = [x for x, _ in pairs]
     graph, _ = checked_question(graph, order, outcome)
     if len(set(order)) < len(order):
         raise ValueError(f"the treatments must be distinct, but got {order}")
     if unknown := frozenset().union(*(z for _, z in pairs)) - set(graph):
-        raise ValueError(f"Z must hold variables of the graph, but got {sorted(map(str, unknown))}")
+        raise ValueError(f"Z must hold variables of the graph, but got {shown(*sorted(unknown), show=str)}")
     bits = bit_graph(graph)
     target, left, given = bits.bit[outcome], bits.bits(order), 0
     for x, z in ((bits.bit[x], bits.bits(z)) for x, z in pairs):
@@ -215,7 +216,8 @@ def is_invariant_under(graph: nx.DiGraph, treatments: Iterable[str], variable: s
     >>> is_invariant_under(graph, ["X"], "Y", ["X"])
     False
     """
-    played, condition = frozenset(treatments), frozenset(given)
+    played = frozenset(variable_names("treatments", treatments))
+    condition = frozenset(variable_names("the variables given", given))
     graph, _ = checked_question(graph, (played | condition) - {variable}, variable)
     if variable in condition:
         raise ValueError(f"given must not hold the variable itself, but got {variable} in {sorted(condition)}")
@@ -229,14 +231,23 @@ def number_of_cells(sequence: AdmissibleSteps, states: States | None = None) -> 
     return _cells(2 if states is None else len(states[v]) for v in adjusted)
 
 
+def _pairs(sequence: Iterable[tuple[str, Iterable[str]]]) -> list[tuple[str, frozenset[str]]]:
+    """Return the pairs (X_i, Z_i) of a sequence, each Z_i a set."""
+    pairs: list[Any] = list(sequence) if is_several(sequence) else [sequence]
+    if odd := [pair for pair in pairs if not isinstance(pair, (list, tuple)) or len(pair) != 2]:
+        raise TypeError(f"a sequence must be a list of pairs, as in [('X', {{'Z'}})], but got {shown(odd[0])}")
+    return [(x, frozenset(variable_names("the variables of a sequence", z))) for x, z in pairs]
+
+
 def checked_question(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -> tuple[DAG, frozenset[str]]:
     """Return the checked graph and the treatments as a set: known, observed, distinct from the outcome."""
     checked = checked_graph(graph)
-    names = frozenset([treatments] if isinstance(treatments, str) else treatments)
+    names = frozenset(variable_names("treatments", treatments))
+    variable_names("the outcome", (outcome,))
     known = bit_graph(checked)
     if unknown := sorted(map(str, (names | {outcome}) - known.bit.keys())):
         raise ValueError(
-            f"treatments and outcome must be variables of the graph, but got {', '.join(unknown)}"
+            f"treatments and outcome must be variables of the graph, but got {shown(*unknown, show=str)}"
             f"{did_you_mean(unknown[0], checked)}"
         )
     if hidden := sorted(known.names(known.bits({*names, outcome}) & known.latents)):

@@ -8,11 +8,11 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
-__all__ = ["did_you_mean", "find_state", "is_hashable", "plain", "shown", "state_name"]
+__all__ = ["did_you_mean", "find_state", "is_hashable", "is_several", "plain", "shown", "state_name"]
 
 LONGEST = 100
 """Of what a user gave an error shows so many characters."""
@@ -69,6 +69,11 @@ def find_state(states: Sequence[Any], value: Any, variable: str, *, by_name: boo
         f"{variable} has the states {shown(*states)}, but got {shown(value)}"
         f"{did_you_mean(state_name(value), map(state_name, states))}"
     )
+
+
+def is_several(value: Any) -> TypeGuard[Iterable[Any]]:
+    """Return whether a value holds others: text does not, nor an array without axes, which has the type of one."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) != 0
 
 
 def is_hashable(value: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import networkx as nx
 from pgmpy.base import DAG
 
-from pgcpe.graphs.states import did_you_mean, is_hashable, shown, state_name
+from pgcpe.graphs.states import did_you_mean, is_hashable, is_several, shown, state_name
 
 __all__ = [
     "State",
@@ -22,6 +22,7 @@ __all__ = [
     "shortened",
     "states_of",
     "structure_of",
+    "variable_names",
 ]
 
 State = Any
@@ -62,9 +63,9 @@ def states_of(graph: nx.DiGraph, states: Mapping[str, Sequence[State]] | None = 
     for variable, given in given_states.items():
         if variable not in nodes:
             raise ValueError(
-                f"states must name variables of the graph, but got {variable!r}{did_you_mean(variable, nodes)}"
+                f"states must name variables of the graph, but got {shown(variable)}{did_you_mean(variable, nodes)}"
             )
-        if not isinstance(given, Iterable):
+        if not isinstance(given, str) and not is_several(given):
             raise TypeError(f"the states of {variable} must be a list, such as ['low', 'high'], but got {shown(given)}")
         own = tuple(given)
         if odd := [state for state in own if not is_hashable(state)]:
@@ -79,6 +80,20 @@ def states_of(graph: nx.DiGraph, states: Mapping[str, Sequence[State]] | None = 
     for variable, own in known.items():
         _check_names(variable, own)
     return {variable: known.get(variable, (0, 1)) for variable in nodes}
+
+
+def variable_names(what: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of variables; one name by itself is taken for a list of it.
+
+    Raises
+    ------
+    TypeError
+        If they are no names: a variable is named by a string.
+    """
+    some = tuple(names) if is_several(names) else (names,)
+    if odd := [name for name in some if not isinstance(name, str)]:
+        raise TypeError(f"{what} must be named by strings, but got {shown(odd[0])}")
+    return some
 
 
 def shortened(text: str, length: int = 100) -> str:
@@ -101,14 +116,21 @@ def structure_of(graph: nx.DiGraph) -> DAG:
         none of the graph.
     """
     _check_kind(graph)
+    if isinstance(graph, DAG) and hasattr(graph, "get_interface_nodes"):
+        raise TypeError(
+            "graph must have a variable for each quantity, but a DynamicBayesianNetwork stands for any number of time "
+            "slices: unroll it, DAG([('X_0', 'X_1'), ...]), with a variable for each quantity and slice you ask about"
+        )
     if odd := [v for v in graph if not isinstance(v, str)]:
         raise TypeError(
-            f"variables must be named by strings, but got {odd[0]!r}: write {str(odd[0])!r} where the graph is made"
+            f"variables must be named by strings, but got {shown(odd[0])}: "
+            f"write {shown(str(odd[0]))} where the graph is made"
         )
     hidden = set(latents_of(graph))
     if unknown := sorted(map(str, hidden - set(graph))):
         raise ValueError(
-            f"latents must be variables of the graph, but got {', '.join(unknown)}{did_you_mean(unknown[0], graph)}"
+            f"latents must be variables of the graph, but got {shown(*unknown, show=str)}"
+            f"{did_you_mean(unknown[0], graph)}"
         )
     directed, bidirected = _edges(graph)
     if undirected := sorted({min(e, e[::-1]) for e in getattr(graph, "undirected_edges", ())}):

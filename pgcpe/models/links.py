@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from pgcpe._checks import one_of
 from pgcpe._numba import njit
 
 __all__ = ["LINKS", "Link", "link_named"]
@@ -78,8 +79,7 @@ LINKS = {
 
 def link_named(name: str) -> Link:
     """Return a link by its name."""
-    if not isinstance(name, str) or name not in LINKS:
-        raise ValueError(f"link must be one of {', '.join(map(repr, LINKS))}, but got {name!r}")
+    one_of("link", name, LINKS)
     return LINKS[name]
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pgcpe._checks import whole_number
 from pgcpe._numba import njit
 from pgcpe.models.contraction import Contraction
 from pgcpe.models.links import Link, probability_of, slope_of
@@ -235,8 +236,7 @@ class Sigma:
 
 def check_draws(draws: int) -> None:
     """Raise unless it is the size of a simulation."""
-    if not isinstance(draws, int) or isinstance(draws, bool) or draws < 1:
-        raise ValueError(f"draws must be an integer of at least 1, but got {draws!r}")
+    whole_number("draws", draws, 1)
 
 
 class Equations(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from pgcpe._checks import generator
 from pgcpe.bandit import CausalBandit
 from pgcpe.paper.instances import Instance, binary_network, linear_network
 from pgcpe.plays.actions import interventions
@@ -37,7 +38,7 @@ def experiment_1(seed: int | np.random.SeedSequence, *, merge_equal: bool = True
     >>> experiment_1(0).bandit
     CausalBandit(reward='Y', 55 arms merged from 56, 9 variables)
     """
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     names = [f"X{i}" for i in range(1, 9)]
     models = {}
     for i, name in enumerate(names):
@@ -74,7 +75,7 @@ def experiment_2(seed: int | np.random.SeedSequence, *, merge_equal: bool = True
     >>> experiment_2(0, merge_equal=False).bandit
     CausalBandit(reward='Y', 84 arms, 8 variables)
     """
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     names = [f"X{i}" for i in range(1, 8)]
     nodes: dict[str, tuple[list[str], Callable[..., float]]] = {
         "X1": ([], lambda: 0.5),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from pgmpy.base import DAG
 
+from pgcpe._checks import generator
 from pgcpe.bandit import CausalBandit
 from pgcpe.paper.instances import Instance, binary_network, linear_network
 from pgcpe.plays.actions import interventions
@@ -104,7 +105,7 @@ def two_layer(
     """
     if not 1 <= n_key < n:
         raise ValueError(f"n_key must be between 1 and n - 1, but got n_key={n_key} and n={n}")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     keys, rest = _names(n)[:n_key], _names(n)[n_key:]
     parents = _some_in_order(rng, keys)
     for name in rest:
@@ -158,7 +159,7 @@ def collaborative(
     """
     if min(blocks, block_size) < 1:
         raise ValueError(f"blocks and block_size must be at least 1, but got {blocks} and {block_size}")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     names = _names(blocks * block_size)
     groups = [names[i : i + block_size] for i in range(0, len(names), block_size)]
     parents = {name: above for group in groups for name, above in _some_in_order(rng, group).items()}
@@ -206,7 +207,7 @@ def causal_tree(
     """
     if n < 1:
         raise ValueError(f"n must be at least 1, but got {n}")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     names = _names(n)
     parents: dict[str, list[str]] = {"X1": []}
     layer = {"X1": 0}

@@ -12,8 +12,9 @@ from typing import Any
 
 import networkx as nx
 
+from pgcpe._checks import flag
 from pgcpe.graphs.identification import relevant_treatments
-from pgcpe.graphs.states import did_you_mean, find_state, is_hashable, plain, shown
+from pgcpe.graphs.states import did_you_mean, find_state, is_hashable, is_several, plain, shown
 from pgcpe.graphs.structure import State, States, checked_graph, latents_of, states_of
 
 __all__ = ["Action", "do", "equal_effect", "interventions", "with_states"]
@@ -249,7 +250,7 @@ def interventions(
     sizes = range(1, largest + 1) if size is None else [largest] * (largest > 0)
     if _count([len(options[v]) for v in allowed], sizes) > MOST_ARMS:
         raise ValueError(f"there are over {MOST_ARMS:,} such interventions: restrict variables, values or the size")
-    actions = [do()] if null or size == 0 else []
+    actions = [do()] if flag("null", null) or size == 0 else []
     for n in sizes:
         for chosen in itertools.combinations(allowed, n):
             variables = tuple(sorted(chosen))
@@ -270,7 +271,7 @@ def _settable(graph: nx.DiGraph, reward: str, variables: Iterable[str] | None) -
         )
     allowed = [v for v in graph.nodes if v != reward and v not in hidden]
     if variables is not None:
-        names = [variables] if isinstance(variables, str) or not isinstance(variables, Iterable) else list(variables)
+        names = list(variables) if is_several(variables) else [variables]
         if odd := [v for v in names if not isinstance(v, str)]:
             raise TypeError(f"variables must be a list of names, but got {shown(odd[0])}")
         chosen = set(names)
@@ -288,7 +289,7 @@ def _options(allowed: list[str], states: dict[str, tuple[State, ...]], values: A
     if values is None:
         return {v: states[v] for v in allowed}
     lists = list(values.values()) if isinstance(values, Mapping) else [values]
-    if odd := [some for some in lists if isinstance(some, str) or not isinstance(some, Iterable)]:
+    if odd := [some for some in lists if not is_several(some)]:
         got = shown(odd[0])
         raise TypeError(f"values must be a list of states or a mapping of variable to such lists, but got {got}")
     if isinstance(values, Mapping):

@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pgcpe._checks import one_of
 from pgcpe._numba import njit
 from pgcpe.graphs.bitsets import bit_graph
-from pgcpe.graphs.states import did_you_mean, find_state, shown
+from pgcpe.graphs.states import did_you_mean, find_state, is_several, shown
 from pgcpe.graphs.structure import States
 from pgcpe.plays.actions import Action
 from pgcpe.plays.frames import MISSING, Rows, encode_column, row_named, rows_told, told_actions
@@ -117,8 +118,7 @@ class Encoder:
             When a log of passive plays has but one value of a variable in all rows that, selected on, would bias what
             is learned from them.
         """
-        if not isinstance(missing, str) or missing not in ("raise", "drop"):
-            raise ValueError(f"missing must be 'raise' or 'drop', but got {shown(missing)}")
+        one_of("missing", missing, ("raise", "drop"))
         if samples is None:
             actions, samples = None, actions
         if isinstance(samples, Samples):
@@ -182,7 +182,7 @@ class Encoder:
             return (
                 f"{said}; pandas reads its state {empty[0]!r} as a missing value, read_history(path, bandit) does not"
             )
-        way_out = f"; frame.dropna(subset=[{variable!r}]), or tell(..., missing='drop'), leaves such rows out"
+        way_out = f"; frame.dropna(subset=[{variable!r}]), or missing='drop', leaves such rows out"
         return said if needed else said + way_out
 
     def _warn_if_selected(self, frame: pd.DataFrame, passive: NDArray[np.bool_]) -> None:
@@ -305,7 +305,7 @@ def as_frame(samples: Any) -> pd.DataFrame:
         columns = any(isinstance(v, (list, np.ndarray, pd.Series)) for v in values)
         columns = columns or (len(values) > 0 and all(isinstance(v, tuple) for v in values))
         return pd.DataFrame(dict(samples)) if columns else pd.DataFrame([dict(samples)], dtype=object)
-    if isinstance(samples, Iterable) and not isinstance(samples, (str, bytes, Action)):
+    if is_several(samples) and not isinstance(samples, Action):
         plays = list(samples)
         if all(isinstance(play, Mapping) and not isinstance(play, Action) for play in plays):
             return pd.DataFrame([dict(play) for play in plays], dtype=object)

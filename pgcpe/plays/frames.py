@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pgcpe.graphs.states import find_state, shown, state_name
+from pgcpe.graphs.states import find_state, is_hashable, is_several, shown, state_name
 from pgcpe.graphs.structure import State
 from pgcpe.plays.actions import Action
 
@@ -118,8 +118,9 @@ def encode_column(column: pd.Series[Any], states: Sequence[State], variable: str
     typed = pd.api.types.is_numeric_dtype(column)
     try:
         positions, values = pd.factorize(column if typed else np.asarray(column, dtype=object))
-    except TypeError as error:
-        raise ValueError(f"column {variable} must hold states, but {error}") from None
+    except TypeError:
+        odd = next(value for value in column if not is_hashable(value))
+        raise ValueError(f"column {variable} must hold states, one value each, but has {shown(odd)}") from None
     codes = np.full(len(values) + 1, -1, dtype=np.int32)  # the last stands for what is missing
     for i, value in enumerate(values):
         try:
@@ -208,7 +209,7 @@ def told_actions(actions: Any) -> Action | str | list[Action | str]:
     """
     if isinstance(actions, (Action, str)):
         return actions
-    several = isinstance(actions, Iterable) and not isinstance(actions, (Mapping, bytes))
+    several = is_several(actions) and not isinstance(actions, Mapping)
     some = list(actions) if several else [actions]
     if odd := [a for a in some if not isinstance(a, (Action, str))] if several else [actions]:
         raise TypeError(f"an action must be written do(X=1), but got {shown(odd[0])}")

@@ -52,6 +52,8 @@ def read_history(path: str | os.PathLike[str] | IO[str], bandit: Question) -> Hi
     do(X="01")  01  1
     """
     check_question(bandit)
+    if not isinstance(path, (str, os.PathLike)) and not hasattr(path, "read"):
+        raise TypeError(f"path must name a file, or be one that is open, but got {shown(path)}")
     if isinstance(path, str) and "\n" in path:
         raise ValueError(
             "path must name a file: read a text that is no file as read_history(io.StringIO(text), bandit)"

@@ -7,11 +7,11 @@ import dataclasses
 import inspect
 import warnings
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from pgcpe._checks import whole_number
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.environment.protocol import Environment
@@ -187,8 +187,7 @@ class Policy:
         """
         if n is None:
             return list(self._plan.left)
-        if not isinstance(n, Integral) or n < 1:
-            raise ValueError(f"n must be an integer of at least 1, but got {n}")
+        n = whole_number("n", n, 1)
         return self._plan.left[:n] if self._sampling.planned else self._plan.batch(n)
 
     def cancel(self) -> Self:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import NamedTuple
 
 import pandas as pd
 
+from pgcpe._checks import whole_number
 from pgcpe.confidence.intervals import probability
+from pgcpe.graphs.states import shown
 
 __all__ = ["ErrorBudget"]
 
@@ -53,6 +56,8 @@ class ErrorBudget:
 
     def __init__(self, shares: Mapping[str, float], delta: float) -> None:
         self.delta = probability("delta", delta)
+        if not isinstance(shares, Mapping) or not all(isinstance(share, Real) for share in shares.values()):
+            raise TypeError(f"shares must map events to numbers, as in {{'intervals': 1.0}}, but got {shown(shares)}")
         self.shares = dict(shares)
         if wrong := [f"{event}: {share}" for event, share in self.shares.items() if not share > 0]:
             raise ValueError(f"shares must be above 0, but got {', '.join(wrong)}")
@@ -70,10 +75,9 @@ class ErrorBudget:
         RuntimeError
             If it was spent before: two parts cannot err on the same share.
         """
-        if event not in self.shares:
-            raise ValueError(f"there is no share for {event!r}; there are {', '.join(map(repr, self.shares))}")
-        if over < 1:
-            raise ValueError(f"a share must be spent over at least one event, but got over={over}")
+        if not isinstance(event, str) or event not in self.shares:
+            raise ValueError(f"there is no share for {shown(event)}; there are {', '.join(map(repr, self.shares))}")
+        over = whole_number("over", over, 1)
         if event in self._spent:
             raise RuntimeError(f"the share for {event!r} was spent by {self._spent[event].by} already")
         self._spent[event] = Spent(by, over)

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from pgcpe._checks import generator
 from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.estimators.base import GRAPH, Comparison, Estimator, IntervalEstimator, Rejected
 from pgcpe.estimators.empirical_means import DirectEstimator
+from pgcpe.graphs.states import shown
 from pgcpe.plays.samples import Samples, SamplesBuffer
 from pgcpe.policies.error_budget import ErrorBudget
 from pgcpe.policies.rules.base import PolicyState, RecommendationRule, SamplingRule, Seed, StoppingRule
@@ -78,7 +80,7 @@ class Knowledge:
         claims = [e for e in (self.direct, *self.models) if isinstance(e, IntervalEstimator)]
         worth = "exact" if len(claims) > 1 or bandit.merges_arms else "direct"
         self._certificate = worth if all(claim.certificate == "exact" for claim in claims) else "heuristic"
-        self._rank = np.random.default_rng(seed).permutation(n_arms)
+        self._rank = generator(seed).permutation(n_arms)
         self.conflicts, self._refuted = np.zeros(n_arms, dtype=np.bool_), [False] * len(self.models)
         self.told, self._n_observed = SamplesBuffer(bandit.coding), 0
 
@@ -201,10 +203,10 @@ def check_parts(direct: DirectEstimator, models: Sequence[Estimator], epsilon: f
     if not isinstance(direct, DirectEstimator):
         raise TypeError(f"direct must be a DirectEstimator, such as EmpiricalMeans(), but got {type(direct).__name__}")
     if odd := [model for model in models if not isinstance(model, Estimator)]:
-        raise TypeError(f"estimator must be an Estimator, such as BGLM(), but got {odd[0]!r}")
+        raise TypeError(f"estimator must be an Estimator, such as BGLM(), but got {shown(odd[0])}")
     for name, value in (("epsilon", epsilon), ("delta", delta)):
         if not isinstance(value, Real):
-            raise TypeError(f"{name} must be a number, but got {value!r}")
+            raise TypeError(f"{name} must be a number, but got {shown(value)}")
     if not 0 <= epsilon < 1:
         raise ValueError(f"epsilon must be at least 0 and below 1, but got {epsilon}")
     if not 0 < delta < 1:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from numbers import Integral
 from typing import Any, Protocol
 
 from tqdm.auto import tqdm
 
+from pgcpe._checks import flag, whole_number
 from pgcpe.environment.protocol import Environment
 from pgcpe.plays.actions import Action
 
@@ -82,10 +82,10 @@ def play(
             f"environment must have a method perform(actions), but got {type(environment).__name__}; "
             "a network is simulated by SimulatedEnvironment(network, seed=0)"
         )
-    if budget is not None and (not isinstance(budget, Integral) or budget < 0):
-        raise ValueError(f"budget must be an integer of at least 0, but got {budget}")
+    if budget is not None:
+        whole_number("budget", budget, 0)
     most, played, redrawn = math.inf if budget is None else budget, 0, 0.0
-    with tqdm(total=budget, unit=" plays", disable=None if progress is None else not progress) as bar:
+    with tqdm(total=budget, unit=" plays", disable=None if progress is None else not flag("progress", progress)) as bar:
         while played < most and not policy.stopped:
             actions = list(policy.ask())[: int(min(most - played, AT_ONCE))]
             if not actions:

@@ -47,7 +47,7 @@ class LUCB(Policy):
         seed: Seed = 0,
     ) -> None:
         self.radius, self.alpha = radius, alpha
-        published, two = radius == "lucb1", TwoCandidates()
+        published, two = isinstance(radius, str) and radius == "lucb1", TwoCandidates()
         super().__init__(
             bandit,
             direct=EmpiricalMeans(radius, alpha),

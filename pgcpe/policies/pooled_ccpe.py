@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import clone
 
+from pgcpe._checks import one_of
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.base import Estimator
 from pgcpe.estimators.bglm import BGLM
@@ -206,19 +207,14 @@ def _sampling(sampling: str, stopping: StoppingRule, *, observe: bool) -> Sampli
 
 def _check_options(bandit: CausalBandit, guarantee: str, model: str | BGLM | None, sampling: str | None) -> None:
     """Check what the options must be, each by itself and together."""
-    _one_of("guarantee", guarantee, tuple(DEFAULT))
+    one_of("guarantee", guarantee, DEFAULT)
     if not isinstance(model, BGLM):
-        _one_of("model", model, ("tables", "trees", None))
+        one_of("model", model, ("tables", "trees", None))
         if guarantee == "numerical":
             raise ValueError("guarantee='numerical' is that of a BGLM: assert one, as in model=BGLM('logit')")
-    _one_of("sampling", sampling, ("cycle", "progress", "index", None))
+    one_of("sampling", sampling, ("cycle", "progress", "index", None))
     if guarantee == "direct" and bandit.merges_arms:
         raise ValueError(
             "guarantee='direct' compares every listed arm by its own plays, but the graph merged some: "
             "make the bandit with merge_equal=False"
         )
-
-
-def _one_of(name: str, value: str | None, known: tuple[str | None, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, but got {value!r}")

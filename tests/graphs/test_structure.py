@@ -10,7 +10,12 @@ import pandas as pd
 import pytest
 from helpers import dag
 from pgmpy.base import ADMG, DAG, PDAG
-from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, LinearGaussianBayesianNetwork
+from pgmpy.models import (
+    DiscreteBayesianNetwork,
+    DiscreteMarkovNetwork,
+    DynamicBayesianNetwork,
+    LinearGaussianBayesianNetwork,
+)
 
 from pgcpe import (
     BGLM,
@@ -250,3 +255,12 @@ def test_a_checked_graph_is_frozen_and_not_checked_again():
 def test_states_of_unknown_variables_are_refused_with_the_nearest_name():
     with pytest.raises(ValueError, match=r"but got 'Dosis'; did you mean 'dose'\?"):
         states_of(nx.DiGraph([("dose", "Y")]), {"Dosis": ["a", "b"]})
+
+
+def test_a_dynamic_network_is_named_and_its_way_out_taken():
+    network = DynamicBayesianNetwork()
+    network.add_edges_from([(("X", 0), ("Y", 0)), (("X", 0), ("X", 1))])
+    with pytest.raises(TypeError, match=r"DynamicBayesianNetwork stands for any number of time slices: unroll it"):
+        structure_of(network)
+    unrolled = DAG([(f"{u[0]}_{u[1]}", f"{v[0]}_{v[1]}") for u, v in network.edges])
+    assert set(structure_of(unrolled)) == {"X_0", "Y_0", "X_1", "Y_1"}

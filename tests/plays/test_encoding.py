@@ -122,7 +122,7 @@ def test_nothing_is_dropped_where_anything_is_wrong():
         policy.tell([do()] * 4 + [do(X=1)] * 2, frame, missing="drop")
     with pytest.raises(ValueError, match=r"lack \['C'\]"):
         policy.tell(do(), frame[["X", "Y"]], missing="drop")
-    with pytest.raises(ValueError, match="missing must be 'raise' or 'drop', but got 'skip'"):
+    with pytest.raises(ValueError, match="missing must be one of 'raise', 'drop', but got 'skip'"):
         policy.tell(do(), frame, missing="skip")
     assert (policy.n_plays, policy.dropped_) == (0, {})
 

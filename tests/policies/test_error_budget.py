@@ -116,7 +116,7 @@ def test_a_share_is_spent_once():
         budget.spend("pairs", over=10, by="Yours")
     with pytest.raises(ValueError, match="no share for 'odd'; there are 'pairs', 'intervals'"):
         budget.spend("odd")
-    with pytest.raises(ValueError, match="at least one event, but got over=0"):
+    with pytest.raises(ValueError, match="over must be an integer of at least 1, but got 0"):
         budget.spend("intervals", over=0)
     assert budget.to_frame()["spent by"].tolist() == ["Mine", ""]
     assert "Mine" in repr(budget)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from pgcpe._checks import one_of
 from pgcpe.bandit import CausalBandit
 from pgcpe.complexity.hardness import log_bar
 from pgcpe.estimators.admissible import AdmissibleSequence
@@ -57,8 +58,7 @@ class CausalSuccessiveRejects(Policy):
         merge: str = "larger",
         seed: Seed = 0,
     ) -> None:
-        if merge not in MERGES:
-            raise ValueError(f"merge must be one of {', '.join(map(repr, MERGES))}, but got {merge!r}")
+        one_of("merge", merge, MERGES)
         k = n_arms_of(bandit)
         phases = _CausalRejects(k, checked_budget(budget, 1, k))
         needs_observation(bandit, type(self).__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pgcpe._checks import one_of
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.table_model import TableModel
 from pgcpe.models.contraction import Contraction
@@ -60,8 +61,7 @@ class PropagatingInference(Policy):
         eta: str = "cells",
         seed: Seed = 0,
     ) -> None:
-        if eta not in ETAS:
-            raise ValueError(f"eta must be {' or '.join(map(repr, ETAS))}, but got {eta!r}")
+        one_of("eta", eta, ETAS)
         phases = _Propagation(checked_budget(budget, 1, n_arms_of(bandit)), eta)
         self.budget, self.eta = budget, eta
         parts = planned(phases, budget, TableModel(pseudo_count=0.0), recommendation=TableMeans())

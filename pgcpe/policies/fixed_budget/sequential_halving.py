@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from pgcpe._checks import flag
 from pgcpe.bandit import CausalBandit
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
@@ -45,7 +46,7 @@ class SequentialHalving(Policy):
     ) -> None:
         k = n_arms_of(bandit)
         rounds = max(math.ceil(math.log2(k)), 1)
-        phases = _Halving(k, checked_budget(budget, 1, k), rounds, keep)
+        phases = _Halving(k, checked_budget(budget, 1, k), rounds, flag("keep", keep))
         self.budget, self.keep = budget, keep
         super().__init__(bandit, **planned(phases, budget), seed=seed)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pgcpe._checks import whole_number
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.base import Estimator
 from pgcpe.estimators.empirical_means import EmpiricalMeans
@@ -26,6 +26,9 @@ __all__ = [
     "planned",
     "worst_first",
 ]
+
+MOST_PLANNED = 10**8
+"""A budget is planned out play by play."""
 
 
 class Phases(SamplingRule):
@@ -92,11 +95,10 @@ class BudgetSpent(StoppingRule):
 
 def checked_budget(budget: int, least: int, n_arms: int) -> int:
     """Return a budget, checked to be an integer of at least `least` plays."""
-    if not isinstance(budget, Integral) or isinstance(budget, bool):
-        raise TypeError(f"budget must be an integer, but got {budget!r}")
-    if budget < least:
-        raise ValueError(f"budget must be at least {least} plays for {n_arms} arms, but got {budget}")
-    return int(budget)
+    plays = whole_number("budget", budget, 0, MOST_PLANNED)
+    if plays < least:
+        raise ValueError(f"budget must be at least {least} plays for {n_arms} arms, but got {plays}")
+    return plays
 
 
 def worst_first(values: NDArray[np.float64], state: PolicyState) -> NDArray[np.intp]:

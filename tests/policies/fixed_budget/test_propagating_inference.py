@@ -87,7 +87,7 @@ def test_the_optimised_shares_are_nearly_optimal():
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="eta must be 'cells' or 'optimised', but got 'best'"):
+    with pytest.raises(ValueError, match="eta must be one of 'cells', 'optimised', but got 'best'"):
         PropagatingInference(question(), budget=10, eta="best")
     hidden = dag([("X", "Y"), ("U", "X"), ("U", "Y")], {"U"})
     bandit = CausalBandit(hidden, reward="Y", arms=interventions(hidden, reward="Y", size=1))

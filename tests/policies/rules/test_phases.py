@@ -38,5 +38,5 @@ def test_errors():
         SuccessiveRejects(question(), budget=4)
     with pytest.raises(ValueError, match="budget must be at least 1 plays for 4 arms, but got 0"):
         SequentialHalving(question(), budget=0)
-    with pytest.raises(TypeError, match="budget must be an integer, but got True"):
+    with pytest.raises(TypeError, match="budget must be an integer of at least 0, but got True"):
         UniformSampling(question(), budget=True)
