@@ -119,7 +119,7 @@ def _numerical(case: Case, seed: int) -> dict[str, bool]:
 
 def searched(model: PooledBGLM, delta: float) -> tuple[int, _Region, float]:
     """Return the better arm, the region that `certifies` goes by, and the largest difference found there."""
-    leader = int(np.argmax(model.estimates().value))
+    leader = int(np.argmax(model.estimates()))
     region = _Region(model, min(range(len(model._snapshots)), key=lambda j: model._asked(j, delta)), delta)
     return leader, region, region.largest(leader, 1 - leader)
 

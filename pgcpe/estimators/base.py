@@ -22,9 +22,6 @@ Rejected = NDArray[np.bool_] | None
 GRAPH = "the graph: its d-separations, and that an intervention changes nothing but what it sets"
 """What is assumed where plays of other actions are counted."""
 
-MIN_CELL_COUNT = 5
-"""The smoothed estimate of a cell with fewer plays may be far off."""
-
 
 class Estimate(NamedTuple):
     """An estimate and its standard error."""
@@ -148,12 +145,12 @@ class PairwiseEstimator(Estimator):
     """An estimator that compares arms in pairs, and can say what a play would add.
 
     There are two kinds of estimates. `estimates` may be smoothed or shrunk: they err less where little was seen, and
-    are for choosing which arm to recommend and what to play. `plug_in` and `differences` are unbiased, to first order:
-    what carries a standard error, a stop or a conflict rests on them. Variances are asymptotic (delta method); beside
+    are for choosing which arm to recommend. `plug_in` and `differences` are unbiased, to first order: what carries a
+    standard error, a stop or a conflict rests on them. Variances are asymptotic (delta method); beside
     them stands the bias bound, what the estimate may be off by, at worst, because of cells never seen.
 
     Where a policy has found the graph wrong for some arms it says so by `rejected`, a boolean array over the arms;
-    nothing is said of these but what their own plays say, or nothing at all: a variance of infinity.
+    nothing is said of these but what their own plays say, or nothing at all: NaN, or a variance of infinity.
 
     Attributes
     ----------
@@ -164,12 +161,12 @@ class PairwiseEstimator(Estimator):
     served_: NDArray[np.bool_]
 
     @abstractmethod
-    def estimates(self, rejected: Rejected = None) -> Estimated:
-        """Return the estimate of every arm for ranking, its variance, and its bias bound."""
+    def estimates(self, rejected: Rejected = None) -> NDArray[np.float64]:
+        """Return the estimate of every arm, for ranking; NaN where there is none."""
 
+    @abstractmethod
     def plug_in(self, rejected: Rejected = None) -> Estimated:
-        """Return the unbiased estimate of every arm, its variance, and its bias bound; by default `estimates`."""
-        return self.estimates(rejected)
+        """Return the unbiased estimate of every arm, its variance, and its bias bound."""
 
     @abstractmethod
     def differences(self, leader: int, rejected: Rejected = None, epsilon: float | None = None) -> Estimated:

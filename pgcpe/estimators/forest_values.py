@@ -6,7 +6,6 @@ import numpy as np
 
 from pgcpe._numba import njit
 from pgcpe.confidence.tree import Tree, frequencies, moved, shrunk, smoothed, variance_of, walk, walk_into
-from pgcpe.estimators.base import MIN_CELL_COUNT
 from pgcpe.estimators.forest import tree_of, walk_of
 
 __all__: list[str] = []
@@ -44,28 +43,14 @@ def walk_plain(forest, counts, low, high, walks):  # type: ignore[no-untyped-def
 
 @njit(cache=True)
 def smoothed_values(forest, walks):  # type: ignore[no-untyped-def]
-    """Return of every arm with a tree the smoothed value, its variance, and what cells seldom seen may be off by."""
+    """Return of every arm with a tree the smoothed value and its variance; 1/2 and infinity of others."""
     arms = len(forest.node_start) - 1
-    value, variance, off = np.full(arms, 0.5), np.full(arms, np.inf), np.zeros(arms)
+    value, variance = np.full(arms, 0.5), np.full(arms, np.inf)
     for i in range(arms):
         if forest.node_start[i] < forest.node_start[i + 1]:
             found = walk_of(forest, walks, i)
             value[i], variance[i] = found.below[0], variance_of(found)
-            off[i] = _bias_bound(forest.arity[forest.level_start[i] : forest.level_start[i + 1]], found)
-    return value, variance, off
-
-
-@njit(cache=True)
-def _bias_bound(arity, found):  # type: ignore[no-untyped-def]
-    """Return how far a tree's value may be off: half of the share that smoothing has in cells of few plays."""
-    node, width, off = 0, 1, 0.0
-    for m in arity:
-        for _ in range(width):
-            if found.plays[node] < MIN_CELL_COUNT:
-                off += found.reach[node] * 0.25 * m / (found.plays[node] + 0.5 * m)
-            node += 1
-        width *= m
-    return off
+    return value, variance
 
 
 @njit(cache=True)

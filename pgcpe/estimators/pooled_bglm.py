@@ -172,7 +172,12 @@ class PooledBGLM(PairwiseEstimator):
 
     # ------------------------------------------------------------------------------------------------ arms in pairs
 
-    def estimates(self, rejected: Rejected = None) -> Estimated:
+    def estimates(self, rejected: Rejected = None) -> Floats:
+        """Return the estimate of every arm; NaN where it is rejected."""
+        found, _ = self._directions()
+        return np.where(False if rejected is None else rejected, np.nan, found.mean[: len(self.bandit_.arms)])
+
+    def plug_in(self, rejected: Rejected = None) -> Estimated:
         """Return the estimate of every arm and its variance; a model that holds is not off."""
         found, directions = self._directions()
         variance = np.where(False if rejected is None else rejected, np.inf, self._variances(directions))

@@ -166,10 +166,9 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
 
     # ------------------------------------------------------------------------------------------------ arms in pairs
 
-    def estimates(self, rejected: Rejected = None) -> Estimated:
-        """Return of every arm the smoothed estimate, its variance and bias bound, by its tree or its own plays."""
-        standing = self._smoothed(rejected)
-        return Estimated(standing.value.copy(), standing.variance.copy(), standing.bias_bound.copy())
+    def estimates(self, rejected: Rejected = None) -> Floats:
+        """Return of every arm the smoothed estimate, by its tree or its own plays."""
+        return self._smoothed(rejected).value.copy()
 
     def plug_in(self, rejected: Rejected = None) -> Estimated:
         """Return of every arm the unbiased estimate, its variance and bias bound, by its tree or its own plays."""
@@ -251,7 +250,8 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
             n, x = self._direct
             own = (x + 0.5) / (n + 1.0)
             direct = Estimated(own, own * (1.0 - own) / np.maximum(n, 0.5), np.zeros(len(n)))
-            trees = Estimated(*smoothed_values(self._forest, self._walks()))
+            value, variance = smoothed_values(self._forest, self._walks())
+            trees = Estimated(value, variance, direct.bias_bound)
             self._ranked = _Standing.of(direct, trees, trees.variance < direct.variance, by_graph)
         return self._ranked
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import MIN_CELL_COUNT, Estimated, PairwiseEstimator, Rejected, check_samples, started
+from pgcpe.estimators.base import Estimated, PairwiseEstimator, Rejected, check_samples, started
 from pgcpe.estimators.forest import MOST_CELLS
 from pgcpe.estimators.plain_tables import PlainTables
 from pgcpe.estimators.shrinkage import FEWEST_PARENTS, additive_design, drawn_shares
@@ -129,24 +129,22 @@ class TableModel(PairwiseEstimator):
         started(self)
         return self._tables.layout.small
 
-    def estimates(self, rejected: Rejected = None) -> Estimated:
-        """Return the estimate of every arm for ranking, its variance, and what it may be off by.
+    def estimates(self, rejected: Rejected = None) -> Floats:
+        """Return the estimate of every arm, for ranking; NaN where it is rejected.
 
-        These are for ranking: tables are smoothed, those with three parents or more by partial pooling of their rows
+        Tables are smoothed, those with three parents or more by partial pooling of their rows
         (`pgcpe.estimators.shrinkage`; `pseudo_count` concerns the others). `plug_in` and `differences` use plain
         frequencies: for a certificate no play counts in more than one row.
         """
-        _, _, found = self._derivatives()
+        self._check_small()
         if self._guess is None:
-            self._guess = self._drawn_means() if self._designs else found.mean[: len(self.forced_)].copy()
-        variance = np.where(False if rejected is None else rejected, np.inf, self._spread(-1).sum(axis=1))
-        return Estimated(self._guess.copy(), variance, self._off())
-
-    def _drawn_means(self) -> Floats:
-        tables, counts = self.tables(), self.counts_
-        for i, design in self._designs.items():
-            tables[i] = drawn_shares(counts[i].reshape(len(design), -1), design).reshape(counts[i].shape)
-        return self._expected(tables)
+            tables, (p, _) = self._tables, self._smoothed()
+            start = tables.layout.entry_start
+            for i, design in self._designs.items():
+                at = slice(start[i], start[i + 1])
+                p[at] = drawn_shares(tables.counts[at].reshape(len(design), -1), design).ravel()
+            self._guess = tables.layout.means(p, self.bandit_.reward_array)[: len(self.forced_)]
+        return np.where(False if rejected is None else rejected, np.nan, self._guess)
 
     def plug_in(self, rejected: Rejected = None) -> Estimated:
         """Return the unbiased estimate of every arm, its variance, and its bias bound."""
@@ -165,22 +163,12 @@ class TableModel(PairwiseEstimator):
         of_row = weights @ self._spread(leader) / np.maximum(n, 0.5)
         return np.asarray(found.reach[self._tables.playable] @ of_row)
 
-    def _off(self) -> Floats:
-        """Return what smoothing may move each arm's estimate by."""
-        _, n, found = self._derivatives()
-        slopes = found.slope[: len(self.forced_)]
-        return np.asarray(bias_bounds(slopes, n, self._tables.layout.width))
-
-    def _reference(self, slopes: Floats, leader: int) -> Floats:
-        return np.zeros_like(slopes[0]) if leader < 0 else slopes[leader]
-
     def _spread(self, leader: int) -> Floats:
-        """Return what each row contributes to the variance of each arm's difference from the leader; -1 for none."""
+        """Return what each row contributes to the variance of each arm's difference from the leader."""
         p, n, found = self._derivatives()
         if leader not in self._spreads:
             slopes = found.slope[: len(self.forced_)]
-            reference = self._reference(slopes, leader)
-            self._spreads[leader] = variances(slopes, reference, p, n, self._tables.layout.width)
+            self._spreads[leader] = variances(slopes, slopes[leader], p, n, self._tables.layout.width)
         return self._spreads[leader]
 
     def _plain(self) -> PlainTables:
@@ -205,15 +193,16 @@ class TableModel(PairwiseEstimator):
         """
         self._check_small()
         if self._found is None:
-            layout, counts = self._tables.layout, self._tables.counts
-            first = np.cumsum(layout.width) - layout.width
-            n = np.add.reduceat(counts, first)
-            total = np.repeat(n + self.pseudo_count * layout.width, layout.width)
-            equal = 1.0 / np.repeat(layout.width, layout.width)
-            p = np.divide(counts + self.pseudo_count, total, out=equal, where=total > 0)
-            self._found = p, n, layout.derivatives(p, self.bandit_.reward_array)
+            p, n = self._smoothed()
+            self._found = p, n, self._tables.layout.derivatives(p, self.bandit_.reward_array)
             self._spreads: dict[int, Floats] = {}
         return self._found
+
+    def _smoothed(self) -> tuple[Floats, Floats]:
+        """Return the smoothed probabilities of all entries and the plays of all rows."""
+        layout, counts = self._tables.layout, self._tables.counts
+        p = np.empty(len(counts))
+        return p, smooth(counts, self.pseudo_count, layout.width, p)
 
 
 class TableCounts:
@@ -284,24 +273,19 @@ def _shares(counts: Floats) -> Floats:
 
 
 @njit(cache=True)
-def bias_bounds(slopes, n, width):  # type: ignore[no-untyped-def]
-    """Return how far each arm's estimate may be off because of rows that were seldom seen.
-
-    Smoothing moves a row by the share (m/2) / (n + m/2) towards equal shares, and its true one may be anywhere.
-    """
-    out = np.zeros(len(slopes))
+def smooth(counts, pseudo_count, width, p):  # type: ignore[no-untyped-def]
+    """Set the smoothed probability of every entry, equal shares in rows of nothing; return the plays of every row."""
+    n = np.zeros(len(width))
     entry = 0
     for row in range(len(width)):
         m = width[row]
-        if n[row] < MIN_CELL_COUNT:
-            share = 0.5 * m / (n[row] + 0.5 * m)
-            for i in range(len(slopes)):
-                low = high = slopes[i, entry]
-                for e in range(entry + 1, entry + m):
-                    low, high = min(low, slopes[i, e]), max(high, slopes[i, e])
-                out[i] += share * 0.5 * (high - low)
+        for e in range(entry, entry + m):
+            n[row] += counts[e]
+        total = n[row] + pseudo_count * m
+        for e in range(entry, entry + m):
+            p[e] = (counts[e] + pseudo_count) / total if total > 0 else 1.0 / m
         entry += m
-    return out
+    return n
 
 
 @njit(cache=True)

@@ -1,7 +1,7 @@
 """How the expected reward of an action depends on every entry of a network's tables, and how often it meets each row.
 
-All configurations are gone through, prefix by prefix in causal order: once down with the probability w of a prefix and
-back up with the expected reward below it. Rows and entries are numbered flat, node by node, row by row.
+All configurations are gone through, prefix by prefix in causal order: once down with the probability w of each prefix,
+and back up with the expected reward below it. Rows and entries are numbered flat, node by node, row by row.
 """
 
 from __future__ import annotations
@@ -53,6 +53,25 @@ class Tables(NamedTuple):
     entry_start: NDArray[np.int64]
 
 
+class Prefixes(NamedTuple):
+    """The same for networks that are gone through.
+
+    Attributes
+    ----------
+    rows
+        For each node and prefix before it, of all of that length in order, the row it meets.
+    prefix_start
+        Where those of a node begin.
+    """
+
+    cards: NDArray[np.int64]
+    forced: NDArray[np.int64]
+    row_start: NDArray[np.int64]
+    entry_start: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    prefix_start: NDArray[np.int64]
+
+
 class Layout:
     """Where rows and entries of the tables stand.
 
@@ -101,6 +120,25 @@ class Layout:
         free = np.log(np.where(self.forced < 0, self.cards, 1)).sum(axis=1)  # a product would overflow
         return bool(np.logaddexp.reduce(free) <= math.log(MOST_CONFIGURATIONS) + 1e-9)
 
+    @cached_property
+    def _prefixes(self) -> Prefixes:
+        """The row that each prefix meets, worked out once."""
+        rows = []
+        for node, parents in enumerate(self.parents):
+            prefixes = np.arange(self.cards[:node].prod())
+            row = np.zeros_like(prefixes)
+            for p in parents[parents >= 0]:
+                row = row * self.cards[p] + prefixes // self.cards[p + 1 : node].prod() % self.cards[p]
+            rows.append(row.astype(np.int32))
+        start = np.cumsum([0, *map(len, rows)])
+        return Prefixes(self.cards, self.forced, self.row_start, self.entry_start, np.concatenate(rows), start)
+
+    def means(self, tables: Floats, values: Floats) -> Floats:
+        """Return the expected rewards of `derivatives` alone."""
+        mean, nothing = np.zeros(len(self.forced)), np.zeros((0, 0))
+        _go_through(self._prefixes, tables, values, mean, nothing, nothing)
+        return mean
+
     def derivatives(self, tables: Floats, values: Floats) -> Derivatives:
         """Return expected rewards, probabilities of the rows and derivatives.
 
@@ -115,7 +153,7 @@ class Layout:
         mean = np.zeros(n_actions)
         reach = np.zeros((n_actions, self.row_start[-1]))
         slope = np.zeros((n_actions, self.entry_start[-1]))
-        _go_through(self.arrays, tables, values, mean, reach, slope)
+        _go_through(self._prefixes, tables, values, mean, reach, slope)
         return Derivatives(mean, reach, slope)
 
     def extremes(self, tables: Floats, values: Floats, unseen: NDArray[np.bool_]) -> tuple[Floats, Floats]:
@@ -125,93 +163,100 @@ class Layout:
         """
         low, high = np.zeros(len(self.forced)), np.zeros(len(self.forced))
         known = np.where(np.repeat(unseen, self.width), np.nan, tables)
-        _extremes(self.arrays, known, values, low, high)
+        _extremes(self._prefixes, known, values, low, high)
         return low, high
 
 
 @njit(cache=True)
+def _room(layout):  # type: ignore[no-untyped-def]
+    """Return room for numbers, probabilities and values of the prefixes of one action, and where levels begin."""
+    size = len(layout.rows)
+    return (
+        np.zeros(size, dtype=np.int32),
+        np.ones(size),
+        np.zeros(size),
+        np.zeros(len(layout.cards) + 1, dtype=np.int64),
+    )
+
+
+@njit(cache=True)
+def _lay_out(layout, a, prefix, level):  # type: ignore[no-untyped-def]
+    """Set the numbers of the prefixes that an action allows, before each node, among all prefixes of that length."""
+    level[0], level[1], prefix[0] = 0, 1, 0
+    for node in range(len(layout.cards) - 1):
+        m, state, child = layout.cards[node], layout.forced[a, node], level[node + 1]
+        for at in range(level[node], level[node + 1]):
+            number = prefix[at] * m
+            for s in range(m) if state < 0 else range(state, state + 1):
+                prefix[child] = number + s
+                child += 1
+        level[node + 2] = child
+
+
+@njit(cache=True)
 def _go_through(layout, tables, values, mean, reach, slope):  # type: ignore[no-untyped-def]
-    parents, cards, forced, row_start, entry_start = layout
-    n = len(cards)
-    code, row, left = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    w, below = np.ones(n), np.zeros(n)  # of the prefix before a node: its probability, the expected reward so far
+    """Set what `Layout.derivatives` returns, the mean alone where there is no room for the others."""
+    cards, forced, row_start, entry_start, rows, prefix_start = layout
+    last, wanted = len(cards) - 1, len(reach) > 0
+    prefix, w, below, level = _room(layout)
     for a in range(len(forced)):
-        node, entering = 0, True
-        while node >= 0:
-            free = forced[a, node] < 0
-            if entering:
-                row[node] = 0
-                for p in parents[node]:
-                    if p < 0:
-                        break
-                    row[node] = row[node] * cards[p] + code[p]
-                below[node] = 0.0
-                left[node] = cards[node] if free else 1
-                if free:
-                    reach[a, row_start[node] + row[node]] += w[node]
-            if left[node] > 0:  # go down with the next state
-                left[node] -= 1
-                code[node] = left[node] if free else forced[a, node]
-                if node < n - 1:
-                    w[node + 1] = w[node]
-                    if free:
-                        w[node + 1] *= tables[entry_start[node] + row[node] * cards[node] + code[node]]
-                    node, entering = node + 1, True
+        _lay_out(layout, a, prefix, level)
+        for node in range(last + 1 if wanted else 0):
+            m, state, child = cards[node], forced[a, node], level[node + 1]
+            row_of, first_row, first_entry = rows[prefix_start[node] :], row_start[node], entry_start[node]
+            for at in range(level[node], level[node + 1]):
+                weight = w[at]
+                if state >= 0:
+                    if node < last:
+                        w[child] = weight
+                        child += 1
                     continue
-                value = values[code[node]]
-            else:  # all states seen: back up with their mean
-                node, entering = node - 1, False
-                if node < 0:
-                    mean[a] = below[0]
-                    break
-                value, free = below[node + 1], forced[a, node] < 0
-            if free:
-                entry = entry_start[node] + row[node] * cards[node] + code[node]
-                slope[a, entry] += w[node] * value
-                below[node] += tables[entry] * value
-            else:
-                below[node] += value
-            entering = False
+                row = row_of[prefix[at]]
+                reach[a, first_row + row] += weight
+                if node < last:
+                    for s in range(m):
+                        w[child + s] = weight * tables[first_entry + row * m + s]
+                    child += m
+        for node in range(last, -1, -1):
+            m, state, child = cards[node], forced[a, node], level[node + 1]
+            row_of, first_entry = rows[prefix_start[node] :], entry_start[node]
+            for at in range(level[node], level[node + 1]):
+                if state >= 0:
+                    below[at] = values[state] if node == last else below[child]
+                    child += 1
+                    continue
+                entry, value = first_entry + row_of[prefix[at]] * m, 0.0
+                for s in range(m):
+                    after = values[s] if node == last else below[child + s]
+                    value += tables[entry + s] * after
+                    if wanted:
+                        slope[a, entry + s] += w[at] * after
+                below[at] = value
+                child += m
+        mean[a] = below[0]
 
 
 @njit(cache=True)
 def _extremes(layout, tables, values, least, largest):  # type: ignore[no-untyped-def]
     """Go through all prefixes as `_go_through`, up with the extremes; rows of NaN put all on their worst or best."""
-    parents, cards, forced, _, entry_start = layout
-    n = len(cards)
-    code, first, left = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    low, high = np.zeros(n), np.zeros(n)  # of the states of a node so far
+    cards, forced, _, entry_start, rows, prefix_start = layout
+    last = len(cards) - 1
+    prefix, low, high, level = _room(layout)
     for a in range(len(forced)):
-        node, entering = 0, True
-        while node >= 0:
-            free = forced[a, node] < 0
-            if entering:
-                row = 0
-                for p in parents[node]:
-                    if p < 0:
-                        break
-                    row = row * cards[p] + code[p]
-                first[node] = entry_start[node] + row * cards[node]
-                unseen = free and np.isnan(tables[first[node]])
-                low[node], high[node] = (np.inf, -np.inf) if unseen else (0.0, 0.0)
-                left[node] = cards[node] if free else 1
-            if left[node] > 0:
-                left[node] -= 1
-                code[node] = left[node] if free else forced[a, node]
-                if node < n - 1:
-                    node, entering = node + 1, True
-                    continue
-                below = above = values[code[node]]
-            else:
-                node, entering = node - 1, False
-                if node < 0:
-                    least[a], largest[a] = low[0], high[0]
-                    break
-                below, above, free = low[node + 1], high[node + 1], forced[a, node] < 0
-            share = tables[first[node] + code[node]] if free else 1.0
-            if np.isnan(share):
-                low[node], high[node] = min(low[node], below), max(high[node], above)
-            elif share > 0.0:
-                low[node] += share * below
-                high[node] += share * above
-            entering = False
+        _lay_out(layout, a, prefix, level)
+        for node in range(last, -1, -1):
+            m, state, child = cards[node], forced[a, node], level[node + 1]
+            for at in range(level[node], level[node + 1]):
+                entry = entry_start[node] + rows[prefix_start[node] + prefix[at]] * m
+                unseen = state < 0 and np.isnan(tables[entry])
+                low[at], high[at] = (np.inf, -np.inf) if unseen else (0.0, 0.0)
+                for s in range(m) if state < 0 else range(state, state + 1):
+                    below, above = (values[s], values[s]) if node == last else (low[child], high[child])
+                    child += 1
+                    share = tables[entry + s] if state < 0 else 1.0
+                    if unseen:
+                        low[at], high[at] = min(low[at], below), max(high[at], above)
+                    elif share > 0.0:
+                        low[at] += share * below
+                        high[at] += share * above
+        least[a], largest[a] = low[0], high[0]

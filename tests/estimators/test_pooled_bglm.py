@@ -70,7 +70,7 @@ def test_of_many_plays_it_is_the_fit_of_the_stand_alone_model(link):
     model = PooledBGLM(BGLM(link), refresh=len(samples)).start(bandit).update(samples)
     alone = BGLM(link).fit(bandit.graph, samples)
     table = alone.expected_rewards(bandit.arms, "Y")
-    value, variance, _ = model.estimates()
+    value, variance, _ = model.plug_in()
     assert np.abs(value - table["value"].to_numpy()).max() < 0.1 * table["se"].min()
     assert np.sqrt(variance) == pytest.approx(table["se"].to_numpy(), rel=0.01)
     fitted = np.concatenate([alone.coef_[alone.coef_.node == v].theta for v in model._tables.nodes])
@@ -90,7 +90,7 @@ def test_variances_of_differences_are_those_of_repeated_studies(link):
     assert gaps.var(axis=0, ddof=1)[others] / claimed.mean(axis=0)[others] == pytest.approx(1.0, abs=0.28)
     assert (claimed[:, 1] == 0).all()
     # coefficients are shared: added up, the variances of the two arms would be far off
-    own = model.estimates()[1]
+    own = model.plug_in().variance
     assert (claimed.mean(axis=0) / (own + own[1]))[others].min() < 0.72
 
 

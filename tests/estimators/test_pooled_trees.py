@@ -30,7 +30,7 @@ def test_of_observation_alone_the_trees_are_those_of_the_adjustment_formula():
         pooled, passive = PooledTrees().start(made.bandit), AdmissibleSequence().start(made.bandit)
         assert pooled.served_.tolist() == passive.served_.tolist()
         pooled.update(samples), passive.update(samples)
-        value, variance, _ = smoothed_values(pooled._forest, pooled._walks())
+        value, variance = smoothed_values(pooled._forest, pooled._walks())
         served = pooled.served_
         np.testing.assert_allclose(np.stack([value, variance])[:, served], np.stack(passive.smoothed())[:, served])
         # before the first snapshot there is one region, at its share of delta

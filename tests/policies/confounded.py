@@ -51,6 +51,9 @@ class Fixed(PairwiseEstimator):
         return self
 
     def estimates(self, rejected=None):
+        return np.where(np.isfinite(self.variance), 0.5 - self.gap, np.nan)
+
+    def plug_in(self, rejected=None):
         return Estimated(0.5 - self.gap, self.variance, self.bias_bound)
 
     def differences(self, leader, rejected=None, epsilon=None):

@@ -145,9 +145,15 @@ class PolicyState:
         return [model for model in self.models if isinstance(model, PairwiseEstimator)]
 
     @cached_property
-    def pooled(self) -> Estimated:
+    def pooled(self) -> Floats:
         """The estimate of each arm by the most specific estimator that covers it."""
-        return most_specific_estimate(self.pairwise, lambda model: model.estimates(self.rejected))[0]
+        *earlier, last = self.pairwise
+        value = last.estimates(self.rejected)
+        for model in reversed(earlier):
+            if not np.isnan(value).any():
+                break
+            value = np.where(np.isnan(value), model.estimates(self.rejected), value)
+        return value
 
     @cached_property
     def differences(self) -> Differences:

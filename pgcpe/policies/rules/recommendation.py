@@ -36,4 +36,4 @@ class MostSpecificEstimate(RecommendationRule):
 
     def estimates(self, state: PolicyState) -> Floats:
         """Return the estimates, rounded: arms that are equal but for the order of a sum are ties."""
-        return np.clip(state.pooled.value, state.intervals.lower, state.intervals.upper).round(DIGITS)
+        return np.clip(state.pooled, state.intervals.lower, state.intervals.upper).round(DIGITS)
