@@ -111,7 +111,7 @@ class AdmissibleSequence(IntervalEstimator):
         if (due := self._observations.add(samples)) is not None:
             codes, rewards = due
             plays = Plays(codes, np.zeros(len(codes), dtype=np.intp), rewards)
-            count_plays(self._forest, self._counts, plays, np.diff(self._forest.level_start)[None])
+            count_plays(self._forest, self._counts, plays, self._forest.all_levels())
             self._counted += len(codes)
             self._current = None
         return self

@@ -14,10 +14,22 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.plays.samples import Samples
 
-__all__ = ["Comparison", "Estimate", "Estimated", "Estimator", "IntervalEstimator", "PairwiseEstimator", "Rejected"]
+__all__ = [
+    "Arms",
+    "Comparison",
+    "Estimate",
+    "Estimated",
+    "Estimator",
+    "IntervalEstimator",
+    "PairwiseEstimator",
+    "Rejected",
+]
 
 Rejected = NDArray[np.bool_] | None
 """Boolean array over the arms for which the graph is rejected; None for none."""
+
+Arms = NDArray[np.intp] | None
+"""Indices of arms; None for all."""
 
 GRAPH = "the graph: its d-separations, and that an intervention changes nothing but what it sets"
 """What is assumed where plays of other actions are counted."""
@@ -169,8 +181,10 @@ class PairwiseEstimator(Estimator):
         """Return the unbiased estimate of every arm, its variance, and its bias bound."""
 
     @abstractmethod
-    def differences(self, leader: int, rejected: Rejected = None, epsilon: float | None = None) -> Estimated:
-        """Return how far the unbiased estimate of every arm is below the leader's, the variance, and the bias bound.
+    def differences(
+        self, leader: int, rejected: Rejected = None, epsilon: float | None = None, arms: Arms = None
+    ) -> Estimated:
+        """Return how far the unbiased estimates of arms are below the leader's, the variance, and the bias bound.
 
         Parameters
         ----------
@@ -182,6 +196,8 @@ class PairwiseEstimator(Estimator):
             If given the variance is the larger of two: that at the estimate, and that at the nearest parameters where
             the arm is better than the leader by epsilon. Evidence ``(gap + epsilon)^2 / (2 variance)`` then grows as
             fast as counts allow: after n zeros like n, not like n^2.
+        arms
+            The arms, in the order of the arrays that are returned.
         """
 
     @abstractmethod

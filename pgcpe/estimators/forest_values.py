@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from pgcpe._numba import njit
-from pgcpe.confidence.tree import Tree, frequencies, moved, shrunk, smoothed, variance_of, walk, walk_into
-from pgcpe.estimators.forest import tree_of, walk_of
+from pgcpe.confidence.tree import (
+    Tree,
+    frequencies,
+    moved,
+    plug_in_value,
+    shrunk,
+    smoothed,
+    variance_of,
+    walk,
+    walk_into,
+)
+from pgcpe.estimators.forest import Forest, tree_of, walk_of
 
-__all__: list[str] = []
+__all__ = ["Playable", "Reached"]
 
 STEPS = 2
 """To the nearest parameters where arms are equal: cells of zeros are too sure of themselves to move in the first, and
@@ -54,44 +67,63 @@ def smoothed_values(forest, walks):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def plain_without(forest, counts, own, low, high, arms):  # type: ignore[no-untyped-def]
+    """Return what `walk_plain` does of some arms, from all rounds but those of `own`."""
+    value, variance, off = np.full(len(arms), 0.5 * (low + high)), np.zeros(len(arms)), np.full(len(arms), high - low)
+    for k, i in enumerate(arms):
+        if forest.node_start[i] < forest.node_start[i + 1]:
+            value[k], variance[k], off[k] = plug_in_value(
+                _less(tree_of(forest, counts, i), tree_of(forest, own, i)), low, high
+            )
+    return value, variance, off
+
+
+@njit(cache=True)
+def _less(tree, some):  # type: ignore[no-untyped-def]
+    """Return the tree of the counts that are left without some of them."""
+    n = np.maximum(tree.n - some.n, 0.0)
+    return Tree(tree.arity, np.maximum(tree.into - some.into, 0.0), n, np.minimum(np.maximum(tree.x - some.x, 0.0), n))
+
+
+@njit(cache=True)
 def variances_if_equal(forest, counts, own, served, pairs, leader, middle):  # type: ignore[no-untyped-def]
     """Return the sum of the variances of leader and arm at the nearest parameters where `gap` is 0, or at the
-    frequencies, if larger; for every arm.
+    frequencies, if larger; for some arms.
 
     The nearest are found in `STEPS` from the frequencies, each along the influence where the one before led to.
 
-    `pairs` are the gap and the sum of the variances at the frequencies, which do not look at rounds that both share.
-    Where the gap is not positive already they are those. Arms that are not served have a tree of one leaf, their `own`
-    plays.
+    `pairs` are the arms, the gap and the sum of the variances at the frequencies, which do not look at rounds that both
+    share. Where the gap is not positive already they are those. Arms that are not served have a tree of one leaf, their
+    `own` plays.
     """
-    gap, variance = pairs
+    arms, gap, variance = pairs
     out = variance.copy()
-    for i in range(len(gap)):
-        if i != leader and gap[i] > 0 and variance[i] > 0:
+    for k, i in enumerate(arms):
+        if i != leader and gap[k] > 0 and variance[k] > 0:
             high = tree_of(forest, counts, leader) if served[leader] else _leaf(own, leader)
             low = tree_of(forest, counts, i) if served[i] else _leaf(own, i)
             at_high, at_low = shrunk(high), shrunk(low)
             for _ in range(STEPS):
-                step = gap[i] / out[i]
+                step = gap[k] / out[k]
                 at_high, of_high = _stepped(high, at_high, -step, middle)
                 at_low, of_low = _stepped(low, at_low, step, middle)
-                out[i] = max(out[i], of_high + of_low)
+                out[k] = max(out[k], of_high + of_low)
     return out
 
 
 @njit(cache=True)
-def variances_at(forest, counts, served, change, variance, middle):  # type: ignore[no-untyped-def]
-    """Return the variance of every arm served at the nearest parameters where its value has changed by so much, or at
-    the frequencies, if larger; see `variances_if_equal`.
+def variances_at(forest, counts, own, arms, change, variance, middle):  # type: ignore[no-untyped-def]
+    """Return the variance of some arms, from all rounds but those of `own`, at the nearest parameters where the value
+    has changed by so much, or at the frequencies, if larger; see `variances_if_equal`.
     """
     out = variance.copy()
-    for i in range(len(served)):
-        if served[i] and change[i] != 0.0 and variance[i] > 0:
-            tree = tree_of(forest, counts, i)
+    for k, i in enumerate(arms):
+        if change[k] != 0.0 and variance[k] > 0:
+            tree = _less(tree_of(forest, counts, i), tree_of(forest, own, i))
             at = shrunk(tree)
             for _ in range(STEPS):
-                at, there = _stepped(tree, at, change[i] / out[i], middle)
-                out[i] = max(out[i], there)
+                at, there = _stepped(tree, at, change[k] / out[k], middle)
+                out[k] = max(out[k], there)
     return out
 
 
@@ -130,25 +162,106 @@ def variance_falls(forest, walks):  # type: ignore[no-untyped-def]
     return falls
 
 
+class Reached(NamedTuple):
+    """Which trees plays that set some variables tell something of.
+
+    Those of set k are of the shapes ``shape[start[k] : start[k + 1]]``, to so many levels as ``depth`` says.
+    """
+
+    start: NDArray[np.int64]
+    shape: NDArray[np.int64]
+    depth: NDArray[np.int8]
+
+    @classmethod
+    def of(cls, depth: NDArray[np.int8], which: NDArray[np.bool_]) -> Reached:
+        """Return those of all pairs of a set and a shape of which the depth is positive."""
+        sets, shapes = np.nonzero((depth > 0) & which)
+        return cls(np.searchsorted(sets, np.arange(len(depth) + 1)), shapes, depth[sets, shapes])
+
+
+class Playable(NamedTuple):
+    """What a kernel has to know of the playable actions to say what a play of each would add.
+
+    Attributes
+    ----------
+    forced
+        The codes that each forces, -1 where it leaves a variable free.
+    set_of
+        Which of their sets of variables each sets.
+    apart, touching
+        What plays of these sets reach, where they set none of the treatments of the trees' arms, and where they do.
+    by_shape, shape_start
+        The arms in the order of their shapes, and where each shape begins.
+    """
+
+    forced: NDArray[np.int32]
+    set_of: NDArray[np.int64]
+    apart: Reached
+    touching: Reached
+    by_shape: NDArray[np.intp]
+    shape_start: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, forest: Forest, forced: NDArray[np.int32], set_of: NDArray[np.int64], depth: NDArray[np.int8]
+    ) -> Playable:
+        """Return it for actions of which these codes, sets and depths, of each set and shape, are known."""
+        sets, shapes = depth.shape
+        sets_column = np.zeros((sets, forced.shape[1]), dtype=np.float32)
+        sets_column[set_of] = forced >= 0
+        treats = np.zeros((shapes, forced.shape[1]), dtype=np.float32)
+        treats[np.repeat(forest.set_of, np.diff(forest.treated_start)), forest.treated[:, 0]] = 1.0
+        touching = sets_column @ treats.T > 0
+        by_shape = np.argsort(forest.set_of, kind="stable")
+        start = np.searchsorted(forest.set_of[by_shape], np.arange(shapes + 1))
+        return cls(forced, set_of, Reached.of(depth, ~touching), Reached.of(depth, touching), by_shape, start)
+
+
 @njit(cache=True)
-def progress(forest, falls, settings, shares, weights, out):  # type: ignore[no-untyped-def]
+def progress(forest, falls, playable, shares, weights, out):  # type: ignore[no-untyped-def]
     """Add to ``out`` what one play of each action takes off the variances of the arms, each times its weight.
 
-    ``settings`` are the codes that each action forces, -1 where it leaves a variable free, and how many levels of each
-    arm it is admitted to. A treatment that the action leaves free agrees with probability ``shares[column, state]``.
+    A treatment that an action leaves free agrees with probability ``shares[column, state]``. Arms none of whose
+    treatments an action sets are added up by their shape, and for all actions that set the same variables.
     """
-    forced, admitted = settings
+    forced, set_of, apart, touching, by_shape, shape_start = playable
+    by_depth = _free_progress(forest, falls, shares, weights, len(shape_start) - 1)
+    free = np.zeros(len(apart.start) - 1)
+    for k in range(len(free)):
+        for pair in range(apart.start[k], apart.start[k + 1]):
+            free[k] += by_depth[apart.shape[pair], apart.depth[pair]]
     for b in range(len(forced)):
-        for i in range(len(weights)):
-            if weights[i] == 0.0:
-                continue
-            agree, checked = 1.0, forest.treated_start[i]
-            for level in range(forest.level_start[i], forest.level_start[i] + admitted[b, i]):
-                while checked < forest.treated_start[i] + forest.before[level]:
-                    column, state = forest.treated[checked]
-                    if forced[b, column] < 0:
-                        agree *= shares[column, state]
-                    elif forced[b, column] != state:
-                        agree = 0.0
-                    checked += 1
-                out[b] += weights[i] * agree * falls[level]
+        out[b] += free[set_of[b]]
+        for pair in range(touching.start[set_of[b]], touching.start[set_of[b] + 1]):
+            shape = touching.shape[pair]
+            for i in by_shape[shape_start[shape] : shape_start[shape + 1]]:
+                if weights[i] != 0.0:
+                    out[b] += weights[i] * _fall(forest, falls, forced[b], touching.depth[pair], shares, i)
+
+
+@njit(cache=True)
+def _free_progress(forest, falls, shares, weights, shapes):  # type: ignore[no-untyped-def]
+    """Return the sums of `progress` over the arms of each shape for every depth, where no treatment is set."""
+    by_depth = np.zeros((shapes, np.diff(forest.level_start).max() + 1))
+    nothing = np.full(len(shares), -1, dtype=np.int32)
+    for i in range(len(weights)):
+        if weights[i] != 0.0:
+            for levels in range(1, forest.level_start[i + 1] - forest.level_start[i] + 1):
+                by_depth[forest.set_of[i], levels] += weights[i] * _fall(forest, falls, nothing, levels, shares, i)
+    return by_depth
+
+
+@njit(cache=True)
+def _fall(forest, falls, forced, depth, shares, i):  # type: ignore[no-untyped-def]
+    """Return what one play that forces these codes, admitted to so many levels, takes off the variance of an arm."""
+    total, agree, checked = 0.0, 1.0, forest.treated_start[i]
+    for level in range(forest.level_start[i], forest.level_start[i] + depth):
+        while checked < forest.treated_start[i] + forest.before[level]:
+            column, state = forest.treated[checked]
+            if forced[column] < 0:
+                agree *= shares[column, state]
+            elif forced[column] != state:
+                return total
+            checked += 1
+        total += agree * falls[level]
+    return total

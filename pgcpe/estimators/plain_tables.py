@@ -66,14 +66,14 @@ class PlainTables:
         )
         return Estimated(self._mean.copy(), variance, self._high - self._low)
 
-    def below(self, leader: int, epsilon: float | None) -> Estimated:
-        """Return how far every arm is below the leader, the variance, and the bias bound; see `PairwiseEstimator`."""
-        gap = self._mean[leader] - self._mean
+    def below(self, leader: int, epsilon: float | None, arms: NDArray[np.intp]) -> Estimated:
+        """Return how far arms are below the leader, the variance, and the bias bound; see `PairwiseEstimator`."""
+        gap = self._mean[leader] - self._mean[arms]
         wanted = np.full(len(gap), -np.inf) if epsilon is None else gap + epsilon
         _, variance = _variances(
-            self._by_count, self._by_count[leader], self._f, self._shares, self._n, self._width, wanted
+            self._by_count[arms], self._by_count[leader], self._f, self._shares, self._n, self._width, wanted
         )
-        return Estimated(gap, variance, self._bias_bound(leader))
+        return Estimated(gap, variance, self._bias_bound(leader)[arms])
 
     def _bias_bound(self, leader: int) -> Floats:
         """Return the bias bounds of the differences: what unseen rows move both arms by alike cancels, to first order.

@@ -13,7 +13,7 @@ from scipy.linalg import block_diag
 from scipy.special import betaln, xlogy
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import GRAPH, Estimated, PairwiseEstimator, Rejected, check_samples, started
+from pgcpe.estimators.base import GRAPH, Arms, Estimated, PairwiseEstimator, Rejected, check_samples, started
 from pgcpe.estimators.bglm import BGLM
 from pgcpe.estimators.node_equations import modelled_graph, state_of_one
 from pgcpe.estimators.schedule import FIRST_SNAPSHOT, GROWTH, MAX_SNAPSHOTS, checked_refresh, next_due, snapshot_share
@@ -183,14 +183,17 @@ class PooledBGLM(PairwiseEstimator):
         variance = np.where(False if rejected is None else rejected, np.inf, self._variances(directions))
         return Estimated(found.mean[: len(variance)].copy(), variance, np.zeros(len(variance)))
 
-    def differences(self, leader: int, rejected: Rejected = None, epsilon: float | None = None) -> Estimated:
-        """Return how far each arm's estimate is below the leader's, and the variance; coefficients are shared."""
+    def differences(
+        self, leader: int, rejected: Rejected = None, epsilon: float | None = None, arms: Arms = None
+    ) -> Estimated:
+        """Return how far the estimates of arms are below the leader's, and the variance; coefficients are shared."""
         found, directions = self._directions()
-        variance = self._variances(directions, leader)
-        gap, doubted = found.mean[leader] - found.mean, False if rejected is None else rejected | rejected[leader]
-        gap = gap[: len(variance)]
+        arms = np.arange(len(self.bandit_.arms)) if arms is None else arms
+        variance = self._variances([d[leader] - d[arms] for d in directions])
+        gap = found.mean[leader] - found.mean[arms]
+        doubted = False if rejected is None else rejected[arms] | rejected[leader]
         if epsilon is not None:
-            variance = np.maximum(variance, self._variances_if_equal(leader, gap + epsilon))
+            variance = np.maximum(variance, self._variances_if_equal(leader, gap + epsilon, arms))
         return Estimated(gap, np.where(doubted, np.inf, variance), np.zeros(len(variance)))
 
     def variance_reduction(self, leader: int, weights: Floats, rejected: Rejected = None) -> Floats:
@@ -219,7 +222,7 @@ class PooledBGLM(PairwiseEstimator):
             self._found = found
         return self._found, self._by_theta
 
-    def _variances_if_equal(self, leader: int, gap: Floats) -> Floats:
+    def _variances_if_equal(self, leader: int, gap: Floats, arms: NDArray[np.intp]) -> Floats:
         """Return the variances at the nearest coefficients where `gap` is 0; where it is not positive nothing is moved.
 
         With c the gradient of the difference and I the information these are ``-gap I^-1 c / (c' I^-1 c)`` away. The
@@ -227,7 +230,7 @@ class PooledBGLM(PairwiseEstimator):
         near 0 a step as long in the coefficients of a logit would leap over to 1. It is taken twice from the fit, by c
         and I at the fit and by those where that led to: at the fit a row of zeros alone is too sure of itself to move.
         """
-        apart, n = self._by_row[leader] - self._by_row, self._tables.counts[self._places].sum(axis=1)
+        apart, n = self._by_row[leader] - self._by_row[arms], self._tables.counts[self._places].sum(axis=1)
         least, plays = 1.0 / (n + 4.0), n + 2.0 * self._more
         fit, slope = self._p[None, self._places[:, 1]], self._slope[None]
         p = fit
@@ -242,10 +245,9 @@ class PooledBGLM(PairwiseEstimator):
             slope = self._link.slope(self._link.predictor(p))
         return np.asarray(variance)
 
-    def _variances(self, directions: list[Floats], leader: int | None = None) -> Floats:
-        """Return the variances of the arms at the fit, or those of their differences from the leader."""
-        apart = directions if leader is None else [d[leader] - d for d in directions]
-        by_node = [((a @ inverse) * a).sum(axis=1) for a, inverse in zip(apart, self._inverse, strict=True)]
+    def _variances(self, directions: list[Floats]) -> Floats:
+        """Return the variances at the fit of what moves by the coefficients of each node in these directions."""
+        by_node = [((d @ inverse) * d).sum(axis=1) for d, inverse in zip(directions, self._inverse, strict=True)]
         return np.asarray(np.sum(by_node, axis=0))
 
     # -------------------------------------------------------------------------------------------- the exact region

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -14,6 +15,7 @@ from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.sequences import asymptotic_threshold, kt_interval
 from pgcpe.confidence.tree import Walk, shrunk_share
 from pgcpe.estimators.base import (
+    Arms,
     Comparison,
     Estimated,
     IntervalEstimator,
@@ -23,8 +25,10 @@ from pgcpe.estimators.base import (
     started,
 )
 from pgcpe.estimators.empirical_means import add_plays
-from pgcpe.estimators.forest import Plays, count_plays, forest_of, influence
+from pgcpe.estimators.forest import Plays, count_own_plays, count_plays, forest_of, shared_influences
 from pgcpe.estimators.forest_values import (
+    Playable,
+    plain_without,
     progress,
     smoothed_values,
     variance_falls,
@@ -42,6 +46,9 @@ from pgcpe.plays.samples import Samples, SamplesBuffer
 __all__ = ["PooledTrees"]
 
 Floats = NDArray[np.float64]
+
+TEST_ALL_GROWTH = 1.1
+"""All arms are tested for contradictions when the plays have grown by this factor."""
 
 
 class PooledTrees(IntervalEstimator, PairwiseEstimator):
@@ -91,11 +98,14 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         self._direct = np.zeros((2, len(bandit.arms)))  # own plays and the sums of their rewards
         self._regions, self._bounds = Regions(self._forest, snapshot_share(0)), TreeBounds(self._forest, self.served_)
         self._snapshots, self._next_snapshot, self._plays = 0, FIRST_SNAPSHOT, 0
-        self._depth_of: dict[frozenset[str], NDArray[np.int64]] = {}
+        self._depth_of: dict[frozenset[str], NDArray[np.int8]] = {}
         self._refresh = checked_refresh(self.refresh)
         self._rounds = SamplesBuffer(bandit.coding)
         self._passive = np.zeros((len(bandit.coding.variables), max(map(len, bandit.coding.states))))
-        self._settings = bandit.forced_codes(bandit.playable), self._admitted(bandit.playable)
+        self._of_actions: Playable | None = None
+        self._of_playable = np.array([bandit.arm_index(action) for action in bandit.playable], dtype=np.int64)
+        self._tested, self._all_tested, self._tested_level = np.zeros(len(bandit.arms)), 0, math.nan
+        self._contradicted = np.zeros(len(bandit.arms), dtype=np.bool_)
         self._rewards = float(bandit.reward_array.min()), float(bandit.reward_array.max())
         self._now: _Standing | None = None
         self._ranked: _Standing | None = None
@@ -118,25 +128,27 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         return self
 
     def _count(self, samples: Samples) -> None:
-        admitted, plays = self._admitted(samples.actions), Plays.of(samples)
-        arm = np.array([self.bandit_.arm_index(action) for action in samples.actions], dtype=np.int64)
-        count_plays(self._forest, self._counts, plays, admitted)
-        own = np.where(arm[:, None] == np.arange(len(self.served_)), admitted, 0)
-        count_plays(self._forest, self._own, plays, own)
+        depth, plays = self._depths(samples.actions), Plays.of(samples)
+        arm = self._arms_of(samples.actions)
+        count_plays(self._forest, self._counts, plays, depth)
+        count_own_plays(self._forest, self._own, plays, depth, arm)
         add_plays(arm, samples.which, plays.rewards, *self._direct)
         passive = samples.codes[np.array([not a for a in samples.actions], dtype=np.bool_)[samples.which]]
         for j, codes in enumerate(passive.T):
             self._passive[j] += np.bincount(codes, minlength=self._passive.shape[1])
         self._plays += len(samples)
 
-    def _admitted(self, actions: Sequence[Action]) -> NDArray[np.int64]:
-        """Return for each action and arm how many factors, from the first on, plays of the action show."""
-        return np.array([self._depth(a.variables) for a in actions], dtype=np.int64).reshape(-1, len(self.served_))
+    def _arms_of(self, actions: Sequence[Action]) -> NDArray[np.int64]:
+        return np.array([self.bandit_.arm_index(action) for action in actions], dtype=np.int64)
 
-    def _depth(self, played: tuple[str, ...]) -> NDArray[np.int64]:
+    def _depths(self, actions: Sequence[Action]) -> NDArray[np.int8]:
+        """Return for each action and shape of trees how many factors, from the first on, plays of the action show."""
+        return np.array([self._depth(a.variables) for a in actions], dtype=np.int8).reshape(-1, len(self._factors))
+
+    def _depth(self, played: tuple[str, ...]) -> NDArray[np.int8]:
         key = frozenset(played)
         if key not in self._depth_of:
-            depths = np.zeros(len(self._factors), dtype=np.int64)
+            depths = np.zeros(len(self._factors), dtype=np.int8)
             for i, factors in enumerate(self._factors):
                 for variable, given in factors:
                     if not self.bandit_.is_invariant_under(key, variable, given):
@@ -175,22 +187,25 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         standing = self._plain(rejected)
         return Estimated(standing.value.copy(), standing.variance.copy(), standing.bias_bound.copy())
 
-    def differences(self, leader: int, rejected: Rejected = None, epsilon: float | None = None) -> Estimated:
-        """Return how far each arm is below the leader, the variance, shared rounds as such, and the bias bound."""
+    def differences(
+        self, leader: int, rejected: Rejected = None, epsilon: float | None = None, arms: Arms = None
+    ) -> Estimated:
+        """Return how far arms are below the leader, the variance, shared rounds as such, and the bias bound."""
+        arms = np.arange(len(self.served_)) if arms is None else arms
         standing = self._plain(rejected)
-        value, moved = standing.value[leader] - standing.value, self._influence(standing)
-        extra = np.maximum(standing.variance - (moved**2).sum(axis=0), 0.0)  # what shrinking adds
-        variance = ((moved[:, [leader]] - moved) ** 2).sum(axis=0) + extra + extra[leader]
+        value, alone = standing.value[leader] - standing.value[arms], standing.variance[arms]
+        variance, moved, moved_leader = self._moved(standing, leader, arms)
+        variance += np.maximum(alone - moved, 0.0)  # what shrinking adds
+        variance += max(standing.variance[leader] - moved_leader, 0.0)
         if epsilon is not None:
-            apart = standing.variance + standing.variance[leader]
-            pairs = value + epsilon, apart
+            apart = alone + standing.variance[leader]
+            of_pairs = arms, value + epsilon, apart
             equal = variances_if_equal(
-                self._forest, self._counts, self._direct, standing.tree, pairs, leader, self._rewards[0]
+                self._forest, self._counts, self._direct, standing.tree, of_pairs, leader, self._rewards[0]
             )
             variance += np.maximum(equal - apart, 0.0)
-        variance[leader] = 0.0
-        off = standing.bias_bound + standing.bias_bound[leader]
-        off[leader] = 0.0
+        off = standing.bias_bound[arms] + standing.bias_bound[leader]
+        variance[arms == leader] = off[arms == leader] = 0.0
         return Estimated(value, variance, off)
 
     def variance_reduction(self, leader: int, weights: Floats, rejected: Rejected = None) -> Floats:
@@ -206,22 +221,34 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         cards = np.array([len(states) for states in bandit.coding.states])
         shares = (self._passive + 0.5) / (self._passive.sum(axis=1) + 0.5 * cards)[:, None]
         falls = variance_falls(self._forest, self._walks())
-        progress(self._forest, falls, self._settings, shares, np.where(standing.tree, of_arm, 0.0), out)
+        progress(self._forest, falls, self._playable(), shares, np.where(standing.tree, of_arm, 0.0), out)
         n, x = self._direct
         mean = (x + 0.5) / (n + 1.0)
-        for b, action in enumerate(bandit.playable):
-            if (i := bandit.arm_index(action)) >= 0 and not standing.tree[i]:
-                out[b] += of_arm[i] * mean[i] * (1.0 - mean[i]) / max(n[i], 0.5) ** 2
+        by_own = np.where(standing.tree, 0.0, of_arm * mean * (1.0 - mean) / np.maximum(n, 0.5) ** 2)
+        listed = self._of_playable >= 0
+        out[listed] += by_own[self._of_playable[listed]]
         return out
+
+    def _playable(self) -> Playable:
+        """Return what is to be known of the playable actions, worked out when it is first asked for."""
+        if self._of_actions is None:
+            playable = self.bandit_.playable
+            one_of = {action.variables: action for action in playable}
+            number = {variables: k for k, variables in enumerate(one_of)}
+            set_of = np.array([number[action.variables] for action in playable], dtype=np.int64)
+            forced, depth = self.bandit_.forced_codes(playable), self._depths(list(one_of.values()))
+            self._of_actions = Playable.of(self._forest, forced, set_of, depth)
+        return self._of_actions
 
     def without_own_plays(self) -> Floats:
         """Return what the trees say without the arms' own plays; 1/2 without a tree."""
-        return np.where(self.served_, self._without_own().value, 0.5)
+        return np.where(self.served_, self._without_own()[0], 0.5)
 
-    def _without_own(self) -> Estimated:
+    def _without_own(self, arms: NDArray[np.intp] | None = None) -> tuple[Floats, Floats, Floats]:
         """Return the trees' unbiased estimates, variances and bias bounds without the arms' own plays."""
-        others = self._counts.without(self._own)
-        return Estimated(*walk_plain(self._forest, others, *self._rewards, self._forest.walks()))
+        arms = np.arange(len(self.served_)) if arms is None else arms
+        value, variance, off = plain_without(self._forest, self._counts, self._own, *self._rewards, arms)
+        return value, variance, off
 
     def contradictions(self, level: float) -> NDArray[np.bool_]:
         """Return which arms' own plays and all other plays contradict each other.
@@ -229,19 +256,28 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         That is, the exact interval of the own plays and the asymptotic one of the tree without them have nothing in
         common, each at half of the level over the number of arms with a tree. The latter is that of the unbiased
         estimate, wider by its bias bound; its variance is the larger of that at the estimate and that at the nearest
-        end of the former.
+        end of the former. Arms that have new plays are tested, and all of them when the plays have grown by a tenth.
         """
         started(self)
-        value, variance, off = self._without_own()
-        alpha = 0.5 * level / self.n_events_
+        n, _ = self._direct
+        test = self.served_ & (n > 0)
+        if self._plays < TEST_ALL_GROWTH * self._all_tested and level == self._tested_level:
+            test &= n > self._tested
+        else:
+            self._all_tested, self._tested_level = self._plays, level
+        self._tested = n.copy()
+        if test.any():
+            self._contradicted[test] = self._contradict(np.flatnonzero(test), 0.5 * level / self.n_events_)
+        return self._contradicted.copy()
+
+    def _contradict(self, arms: NDArray[np.intp], alpha: float) -> NDArray[np.bool_]:
+        value, variance, off = self._without_own(arms)
         n, x = self._direct
-        own = kt_interval(n, x, alpha)
+        own = kt_interval(n[arms], x[arms], alpha)
         apart = np.where(value < own.lower, own.lower - value, np.minimum(own.upper - value, 0.0))
-        others = self._counts.without(self._own)
-        at_end = variances_at(self._forest, others, self.served_, apart, variance, self._rewards[0])
+        at_end = variances_at(self._forest, self._counts, self._own, arms, apart, variance, self._rewards[0])
         nats = asymptotic_threshold(max(self._plays, 1), alpha)
-        radius = off + np.sqrt(2.0 * nats * np.maximum(variance, at_end))
-        return np.asarray(self.served_ & (np.abs(apart) > radius))
+        return np.asarray(np.abs(apart) > off + np.sqrt(2.0 * nats * at_end))
 
     def _smoothed(self, rejected: Rejected) -> _Standing:
         """Return the smoothed estimates, worked out once for what was told."""
@@ -287,33 +323,26 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
             walk_smoothed(self._forest, self._counts, self._walked)
         return self._walked
 
-    def _influence(self, standing: _Standing) -> Floats:
-        """Return what each round moved the estimate of each arm, an array of shape (rounds, arms)."""
-        if standing.influence is None:
-            n, _ = self._direct
-            rounds = self._rounds.samples()
-            plays = Plays.of(rounds)
-            moved = np.zeros((len(rounds), len(n)))
-            admitted = self._admitted(rounds.actions)
-            influence(self._forest, self._plain_walks, plays, admitted, standing.tree, moved)
-            arm = np.array([self.bandit_.arm_index(a) for a in rounds.actions], dtype=np.int64)[rounds.which]
-            own = np.flatnonzero((arm >= 0) & ~standing.tree[arm])
-            i = arm[own]
-            moved[own, i] = (plays.rewards[own] - standing.value[i]) / n[i]
-            standing.influence = moved
-        return standing.influence
+    def _moved(self, standing: _Standing, leader: int, arms: NDArray[np.intp]) -> tuple[Floats, Floats, float]:
+        """Return, summed over the rounds, the squares of what they moved the leader less each arm, each arm, and it."""
+        rounds, (n, _) = self._rounds.samples(), self._direct
+        own = self._arms_of(rounds.actions), n, standing.value, standing.tree
+        depth = self._depths(rounds.actions)
+        apart, alone, of_leader = shared_influences(
+            self._forest, self._plain_walks, Plays.of(rounds), depth, own, leader, arms
+        )
+        return apart, alone, of_leader
 
 
 @dataclass
 class _Standing:
-    """What is known of every arm, by its tree or not: value, variance, bias bound; the rounds' influence."""
+    """What is known of every arm, by its tree or not: value, variance, bias bound."""
 
     value: Floats
     variance: Floats
     bias_bound: Floats
     tree: NDArray[np.bool_]
     by_graph: NDArray[np.bool_]
-    influence: Floats | None = None
 
     @classmethod
     def of(cls, direct: Estimated, trees: Estimated, better: NDArray[np.bool_], by_graph: NDArray[np.bool_]) -> Self:

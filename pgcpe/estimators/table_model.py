@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import Estimated, PairwiseEstimator, Rejected, check_samples, started
+from pgcpe.estimators.base import Arms, Estimated, PairwiseEstimator, Rejected, check_samples, started
 from pgcpe.estimators.forest import MOST_CELLS
 from pgcpe.estimators.plain_tables import PlainTables
 from pgcpe.estimators.shrinkage import FEWEST_PARENTS, additive_design, drawn_shares
@@ -151,10 +151,13 @@ class TableModel(PairwiseEstimator):
         value, variance, off = self._plain().alone()
         return Estimated(value, np.where(False if rejected is None else rejected, np.inf, variance), off)
 
-    def differences(self, leader: int, rejected: Rejected = None, epsilon: float | None = None) -> Estimated:
-        """Return how far each arm is below the leader, the variance and the bias bound; common rows cancel."""
-        gap, variance, off = self._plain().below(leader, epsilon)
-        doubted = False if rejected is None else rejected | rejected[leader]
+    def differences(
+        self, leader: int, rejected: Rejected = None, epsilon: float | None = None, arms: Arms = None
+    ) -> Estimated:
+        """Return how far arms are below the leader, the variance and the bias bound; common rows cancel."""
+        arms = np.arange(len(self.forced_)) if arms is None else arms
+        gap, variance, off = self._plain().below(leader, epsilon, arms)
+        doubted = False if rejected is None else rejected[arms] | rejected[leader]
         return Estimated(gap, np.where(doubted, np.inf, variance), off)
 
     def variance_reduction(self, leader: int, weights: Floats, rejected: Rejected = None) -> Floats:

@@ -8,9 +8,9 @@ import pytest
 from helpers import joint
 from pgmpy.base import DAG
 
-from pgcpe import BGLM, AdmissibleSequence, CausalBandit, PooledCCPE, SimulatedEnvironment, do
+from pgcpe import BGLM, AdmissibleSequence, CausalBandit, PooledCCPE, SimulatedEnvironment, TableModel, do
 from pgcpe.confidence.tree_region import TOLERANCE
-from pgcpe.estimators.forest_values import smoothed_values
+from pgcpe.estimators.forest_values import progress, smoothed_values, variance_falls
 from pgcpe.estimators.pooled_trees import PooledTrees
 from pgcpe.estimators.schedule import FIRST_SNAPSHOT, snapshot_share
 from pgcpe.paper import experiment_2, experiment_3, two_layer
@@ -245,3 +245,90 @@ def test_a_contradicted_graph_had_merged_arms():
     assert policy.stopped
     assert policy.certificate is None
     assert policy.stop_reason.endswith("contradicts the graph, by which others were merged")
+
+
+def taught(made, plays=300, seed=5):
+    """Trees that were told plays of all arms and of do()."""
+    rng = np.random.default_rng(seed)
+    chosen = [
+        do() if rng.random() < 0.4 else made.bandit.arms[rng.integers(len(made.bandit.arms))] for _ in range(plays)
+    ]
+    samples = made.bandit.encode(chosen, made.environment(seed).perform(chosen))
+    return PooledTrees().start(made.bandit).update(samples)
+
+
+def test_what_a_play_adds_is_the_sum_over_the_arms_one_by_one():
+    """Arms that an action does not touch are added up by shape; here each action and arm by itself."""
+    made = experiment_2(1)
+    trees, weights = taught(made), np.random.default_rng(0).random(len(made.bandit.arms))
+    leader = 3
+    found, bandit = trees.variance_reduction(leader, weights), made.bandit
+    one_by_one = np.zeros(len(bandit.playable))
+    for i, weight in enumerate(weights):
+        if i != leader:
+            one_by_one += weight * trees.variance_reduction(leader, np.eye(len(weights))[i])
+    np.testing.assert_allclose(found, one_by_one, rtol=1e-9)
+    forest, walks = trees._forest, trees._walks()
+    falls = variance_falls(forest, walks)
+    cards = np.array([len(states) for states in bandit.coding.states])
+    shares = (trees._passive + 0.5) / (trees._passive.sum(axis=1) + 0.5 * cards)[:, None]
+    of_arm = np.where(trees._smoothed(None).tree, weights, 0.0)
+    out, by_pairs = np.zeros(len(bandit.playable)), np.zeros(len(bandit.playable))
+    progress(forest, falls, trees._playable(), shares, of_arm, out)
+    forced, depths = bandit.forced_codes(bandit.playable), trees._depths(bandit.playable)
+    for b in range(len(out)):
+        for i in range(len(of_arm)):
+            agree, checked = 1.0, 0
+            treated = forest.treated[forest.treated_start[i] : forest.treated_start[i + 1]]
+            for level in range(depths[b, forest.set_of[i]]):
+                at = forest.level_start[i] + level
+                for column, state in treated[checked : forest.before[at]]:
+                    agree *= shares[column, state] if forced[b, column] < 0 else float(forced[b, column] == state)
+                checked = forest.before[at]
+                by_pairs[b] += of_arm[i] * agree * falls[at]
+    np.testing.assert_allclose(out, by_pairs, rtol=1e-9)
+    assert (out > 0).all()
+
+
+@pytest.mark.parametrize("kind", [PooledTrees, TableModel])
+def test_differences_of_some_arms_are_those_of_all(kind):
+    made = experiment_2(1)
+    trees = taught(made)
+    model = (
+        trees if kind is PooledTrees else TableModel().start(made.bandit.recording(TableModel().required(made.bandit)))
+    )
+    if kind is TableModel:
+        rng = np.random.default_rng(5)
+        chosen = [do() if rng.random() < 0.4 else made.bandit.arms[rng.integers(84)] for _ in range(300)]
+        model.update(model.bandit_.encode(chosen, made.environment(5).perform(chosen)))
+    arms = np.array([7, 2, 40])
+    for epsilon in (None, 0.05):
+        whole, some = model.differences(2, epsilon=epsilon), model.differences(2, epsilon=epsilon, arms=arms)
+        for one, other in zip(whole, some, strict=True):
+            np.testing.assert_allclose(one[arms], other, rtol=1e-12)
+
+
+def test_contradictions_are_looked_for_where_plays_are_new_and_everywhere_now_and_then():
+    """A graph without Z -> Y: passive plays and do(X) tell different rewards of X. Own plays come first here, and the
+    passive ones make the contradiction: it is found once the plays have grown by a tenth."""
+    network = binary_network(
+        {
+            "Z": ([], lambda: 0.5),
+            "X": (["Z"], lambda z: 0.1 + 0.8 * z),
+            "Y": (["X", "Z"], lambda x, z: 0.1 + 0.8 * z + 0.0 * x),
+        }
+    )
+    wrong = DAG([("Z", "X"), ("X", "Y")])
+    bandit = CausalBandit(wrong, reward="Y", arms=[do(X=0), do(X=1)], playable=[do(), do(X=0), do(X=1)])
+    environment = SimulatedEnvironment(network, seed=0)
+    trees = PooledTrees().start(bandit)
+    for action, n in ((do(X=0), 400), (do(X=1), 400)):
+        trees.update(bandit.encode(action, environment.sample(action, n)))
+        assert not trees.contradictions(0.05).any()
+    trees.update(bandit.encode(do(), environment.sample(do(), 40)))
+    assert not trees.contradictions(0.05).any()
+    trees.update(bandit.encode(do(), environment.sample(do(), 400)))
+    assert trees.contradictions(0.05).all()
+    fresh = PooledTrees().start(bandit)
+    fresh.update(trees._rounds.samples())
+    assert fresh.contradictions(0.05).all()

@@ -56,8 +56,9 @@ class Fixed(PairwiseEstimator):
     def plug_in(self, rejected=None):
         return Estimated(0.5 - self.gap, self.variance, self.bias_bound)
 
-    def differences(self, leader, rejected=None, epsilon=None):
-        return Estimated(self.gap, self.variance, self.bias_bound)
+    def differences(self, leader, rejected=None, epsilon=None, arms=None):
+        arms = slice(None) if arms is None else arms
+        return Estimated(self.gap[arms], self.variance[arms], self.bias_bound[arms])
 
     def variance_reduction(self, leader, weights, rejected=None):
         self.asked.append((leader, weights.tolist()))

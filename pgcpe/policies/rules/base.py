@@ -7,7 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
-from pgcpe.estimators.base import Estimated, Estimator, PairwiseEstimator, Rejected
+from pgcpe.estimators.base import Arms, Estimated, Estimator, PairwiseEstimator, Rejected
 from pgcpe.plays.actions import Action
 
 __all__ = [
@@ -157,33 +157,46 @@ class PolicyState:
 
     @cached_property
     def differences(self) -> Differences:
-        """How far each arm is below the leader, by the most specific estimator: to choose what to play."""
+        """How far each arm is below the leader, by the most specific estimator."""
         said, by = self._differences
         return Differences(said.value, said.variance, by)
 
     @cached_property
     def cautious(self) -> Differences:
-        """The same with the square of the bias bound in the variance: to decide when to stop.
+        """The same with the square of the bias bound in the variance: to choose what to play.
 
         Where that square is more than the variance, as of a large table of which little was seen, the estimator that
         has the smallest sum of the two says how far: of a bias bound little is left to chance.
         """
-        said, by = self._differences
+        return self._with_bias(*self._differences)
+
+    def decisive(self, arms: Arms = None) -> Differences:
+        """Return the same of some arms, with variances no less than where they equal the leader: to decide to stop."""
+        by_one = partial(_differences, self, epsilon=self.epsilon, arms=arms)
+        return self._with_bias(*most_specific_estimate(self.pairwise, by_one), epsilon=self.epsilon, arms=arms)
+
+    @cached_property
+    def _differences(self) -> tuple[Estimated, NDArray[np.intp]]:
+        return most_specific_estimate(self.pairwise, partial(_differences, self))
+
+    def _with_bias(
+        self, said: Estimated, by: NDArray[np.intp], epsilon: float | None = None, arms: Arms = None
+    ) -> Differences:
         gap, variance = said.value, said.variance + said.bias_bound**2
         doubtful = said.bias_bound**2 > said.variance
         for k, model in enumerate(self.pairwise[:-1] if doubtful.any() else ()):
-            other = model.differences(self.leader, self.rejected, self.epsilon)
+            other = _differences(self, model, epsilon, arms)
             its_variance = other.variance + other.bias_bound**2
             instead = doubtful & (its_variance < variance)
             gap, variance = np.where(instead, other.value, gap), np.where(instead, its_variance, variance)
             by = np.where(instead, k, by)
         return Differences(gap, variance, by)
 
-    @cached_property
-    def _differences(self) -> tuple[Estimated, NDArray[np.intp]]:
-        return most_specific_estimate(
-            self.pairwise, lambda model: model.differences(self.leader, self.rejected, self.epsilon)
-        )
+
+def _differences(
+    state: PolicyState, model: PairwiseEstimator, epsilon: float | None = None, arms: Arms = None
+) -> Estimated:
+    return model.differences(state.leader, state.rejected, epsilon, arms)
 
 
 def most_specific_estimate(

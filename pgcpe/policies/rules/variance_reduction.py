@@ -166,8 +166,7 @@ def _most(state: PolicyState, weights: Sequence[Floats]) -> Action:
         for model, w in zip(state.pairwise, weights, strict=True)
         if w.any()
     )
-    costs = np.array([state.bandit.costs[action] for action in state.bandit.playable])
-    worth = gain / costs
+    worth = gain / np.fromiter(state.bandit.costs.values(), dtype=np.float64)
     return state.bandit.playable[int(np.argmax(worth >= worth.max() * (1.0 - ROUNDING)))]
 
 
