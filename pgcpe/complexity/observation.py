@@ -14,7 +14,6 @@ from pgcpe.environment.exact import arms_by_set
 from pgcpe.estimators.admissible import AdmissibleSequence
 from pgcpe.estimators.node_equations import modelled_graph
 from pgcpe.graphs.identification import nodes_on_paths
-from pgcpe.graphs.structure import checked_graph
 from pgcpe.models.elimination import sum_out, tables_upstream
 from pgcpe.models.network_tables import tables_of
 from pgcpe.plays.actions import Action
@@ -56,7 +55,7 @@ def bglm_observation_probabilities(bandit: CausalBandit, *, constant: str | None
     >>> bglm_observation_probabilities(bandit).round(4).tolist()
     [1.0, 0.0312, 0.125]
     """
-    graph = checked_graph(modelled_graph(bandit.graph, bandit.states, bandit.reward, constant))
+    graph = modelled_graph(bandit.graph, bandit.states, bandit.reward, constant)
     most = max(graph.in_degree(v) + (constant is None) for v in graph if v != constant)
     q = np.ones(len(bandit.arms))
     for variables, arms in arms_by_set(bandit).items():

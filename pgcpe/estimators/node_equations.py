@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pgcpe._checks import one_of
 from pgcpe.graphs.identification import drop_exogenous_noise
 from pgcpe.graphs.states import shown
-from pgcpe.graphs.structure import State, States, causal_order, latents_of, pgmpy_part, structure_of
+from pgcpe.graphs.structure import State, States, causal_order, checked_graph, latents_of, pgmpy_part, structure_of
 from pgcpe.models.contraction import WIDEST_TABLE
 from pgcpe.models.glm import METHODS, WeightedRows, coefficient_variance, fit_rows, independent_columns
 from pgcpe.models.links import link_named
@@ -57,7 +57,7 @@ def modelled_graph(graph: nx.DiGraph, states: States, outcome: str | None, const
             f"BGLM needs nodes of two states, but {more[0]} has {list(states[more[0]])}; "
             "AdmissibleSequence takes any number"
         )
-    return modelled
+    return checked_graph(modelled)
 
 
 class NodeEquations:
