@@ -101,6 +101,7 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         self._depth_of: dict[frozenset[str], NDArray[np.int8]] = {}
         self._refresh = checked_refresh(self.refresh)
         self._rounds = SamplesBuffer(bandit.coding)
+        self._arm_of_action, self._depth_of_action = self._arms_of(()), self._depths(())  # of those of the rounds
         self._passive = np.zeros((len(bandit.coding.variables), max(map(len, bandit.coding.states))))
         self._of_actions: Playable | None = None
         self._of_playable = np.array([bandit.arm_index(action) for action in bandit.playable], dtype=np.int64)
@@ -124,6 +125,9 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
                 self._regions.begin(self._counts, snapshot_share(self._snapshots), MAX_SNAPSHOTS)
                 self._next_snapshot *= GROWTH
         self._rounds.append(samples)
+        if new := self._rounds.actions(len(self._arm_of_action)):
+            self._arm_of_action = np.append(self._arm_of_action, self._arms_of(new))
+            self._depth_of_action = np.vstack([self._depth_of_action, self._depths(new)])
         self._now = self._ranked = self._walked = None
         return self
 
@@ -325,11 +329,10 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
 
     def _moved(self, standing: _Standing, leader: int, arms: NDArray[np.intp]) -> tuple[Floats, Floats, float]:
         """Return, summed over the rounds, the squares of what they moved the leader less each arm, each arm, and it."""
-        rounds, (n, _) = self._rounds.samples(), self._direct
-        own = self._arms_of(rounds.actions), n, standing.value, standing.tree
-        depth = self._depths(rounds.actions)
+        n, _ = self._direct
+        own, plays = (self._arm_of_action, n, standing.value, standing.tree), Plays(*self._rounds.arrays())
         apart, alone, of_leader = shared_influences(
-            self._forest, self._plain_walks, Plays.of(rounds), depth, own, leader, arms
+            self._forest, self._plain_walks, plays, self._depth_of_action, own, leader, arms
         )
         return apart, alone, of_leader
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -200,16 +201,24 @@ class SamplesBuffer:
         self._which[start:end] = number[samples.which] if len(samples) else 0
         self._length = end
 
+    @property
+    def n_actions(self) -> int:
+        """The number of distinct actions so far."""
+        return len(self._actions)
+
+    def actions(self, start: int = 0) -> tuple[Action, ...]:
+        """Return the distinct actions in the order of first play, from the one of that number on."""
+        return tuple(itertools.islice(self._actions, start, None))
+
+    def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.intp], NDArray[np.float64]]:
+        """Return the codes, the numbers of the actions and the rewards of all plays so far, as views to be read."""
+        now = slice(self._length)
+        return self._codes[now], self._which[now], self._rewards[now]
+
     def samples(self) -> Samples:
         """Return all plays so far."""
-        now = slice(self._length)
-        return Samples(
-            self.coding,
-            self._codes[now].copy(),
-            tuple(self._actions),
-            self._which[now].copy(),
-            self._rewards[now].copy(),
-        )
+        codes, which, rewards = self.arrays()
+        return Samples(self.coding, codes.copy(), self.actions(), which.copy(), rewards.copy())
 
     def plays_by_action(self) -> dict[Action, int]:
         """Return how often each action was played, in the order of first play."""

@@ -244,7 +244,7 @@ class Policy:
     def _look(self) -> None:
         """See what contradicts the graph, what to play next where nothing is asked for, and whether to stop."""
         state = self._recommend()
-        while self._knowledge.tighten(
+        while self._knowledge.models and self._knowledge.tighten(
             Comparison(state.leader, self._stopping.contenders(state), self.epsilon, state.intervals)
         ):
             state = self._recommend()

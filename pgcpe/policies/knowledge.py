@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from numbers import Real
 
 import numpy as np
@@ -43,6 +43,9 @@ class Contradictions:
         return bool(gone.intersection(assumptions)) or (len(self.arms) > 0 and len(assumptions) > 0)
 
 
+NOTHING = Contradictions(np.empty(0, dtype=np.intp), ())
+
+
 class Knowledge:
     """Direct means and other estimators of the same plays.
 
@@ -72,9 +75,7 @@ class Knowledge:
         self.direct = clone(direct).start(bandit)
         self.models = [clone(model).start(bandit) for model in models]
         self._direct_level = _level(self.direct, error_budget, shown)
-        self._levels = [
-            _level(m, error_budget, shown) if isinstance(m, IntervalEstimator) else None for m in self.models
-        ]
+        self._claims = [(m, _level(m, error_budget, shown)) for m in self.models if isinstance(m, IntervalEstimator)]
         linked = "link test" in error_budget.shares
         self._link_level = error_budget.spend("link test", by="Knowledge") if linked else 0.0
         claims = [e for e in (self.direct, *self.models) if isinstance(e, IntervalEstimator)]
@@ -93,14 +94,15 @@ class Knowledge:
 
     def tighten(self, asked: Comparison) -> bool:
         """Have the estimators work out what a comparison turns on; return whether anything was worked out."""
-        worked_out = [model.tighten(level, asked) for model, level in self._claims()]
+        worked_out = [model.tighten(level, asked) for model, level in self._claims]
         return any(worked_out)
 
     def look(self) -> Contradictions:
         """Return what is found to contradict the graph or a model, and act on it from now on."""
+        if not self.models:  # direct intervals alone contradict nothing
+            return NOTHING
         conflicts, refuted = self.conflicts, list(self._refuted)
-        if self.models:  # direct intervals alone contradict nothing
-            _, self.conflicts = self._intersection(put_off=True)
+        _, self.conflicts = self._intersection(put_off=True)
         for i, model in enumerate(self.models):
             self.conflicts = self.conflicts | model.contradictions(self.delta)
             if self._link_level and not refuted[i]:
@@ -109,12 +111,6 @@ class Knowledge:
         gone = [(self.models[i], names[i]) for i in np.flatnonzero(np.not_equal(self._refuted, refuted))]
         return Contradictions(np.flatnonzero(self.conflicts & ~conflicts), gone)
 
-    def _claims(self) -> Iterator[tuple[IntervalEstimator, float]]:
-        """Yield the models that claim intervals, each with its level."""
-        for model, level in zip(self.models, self._levels, strict=True):
-            if level is not None and isinstance(model, IntervalEstimator):
-                yield model, level
-
     def _intersection(self, *, put_off: bool) -> tuple[Intervals, NDArray[np.bool_]]:
         """Return the intersection of all intervals, step 3 of the paper, and the arms where it is empty or was.
 
@@ -122,7 +118,7 @@ class Knowledge:
         taken as it was worked out last, or worked out now.
         """
         merged, conflicts = self.direct.intervals(self._direct_level), self.conflicts.copy()
-        for model, level in self._claims():
+        for model, level in self._claims:
             other = model.bounds(level) if put_off else model.intervals(level)
             _intersect(merged.lower, merged.upper, other.lower, other.upper, conflicts)
         return merged, conflicts

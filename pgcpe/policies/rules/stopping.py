@@ -44,7 +44,7 @@ class SeparatedIntervals(StoppingRule):
     def check(self, state: PolicyState) -> Verdict:
         """Return whether the leader's interval is separated from those of all others."""
         h, intervals = state.leader, state.intervals
-        highest = np.delete(intervals.upper, h).max()  # U of a_l, whichever arm was played as such
+        highest = intervals.upper[state.challenger()]  # U of a_l, whichever arm was played as such
         if highest > intervals.lower[h] + state.epsilon:  # Algorithms 1 and 3, line 5
             return NOT_YET
         reason = (
