@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx as nx
 
 from pgcpe.graphs.bitsets import bit_graph
-from pgcpe.graphs.identification import AdmissibleSteps, SequenceSearch, treatments_that_matter
+from pgcpe.graphs.identification import AdmissibleSteps, SequenceSearch
 from pgcpe.graphs.structure import States
 
 __all__ = ["Factor", "GraphAnswers", "factors_of"]
@@ -34,7 +34,7 @@ class GraphAnswers:
     def relevant(self, treatments: tuple[str, ...]) -> tuple[str, ...]:
         """Return the treatments that can matter, sorted (see `relevant_treatments`): one tuple for all that say so."""
         if treatments not in self._relevant:
-            some = treatments_that_matter(self._graph, self._graph.bits(treatments), self._outcome)
+            some = self._graph.relevant(self._graph.bits(treatments), self._outcome)
             self._relevant[treatments] = self._named.setdefault(some, tuple(sorted(self._graph.names(some))))
         return self._relevant[treatments]
 

@@ -58,6 +58,10 @@ class BitGraph(NamedTuple):
         """Return all parents of a set."""
         return _union(self.parents, some)
 
+    def relevant(self, treatments: int, outcome: int) -> int:
+        """Return the treatments from which a directed path leads to the outcome past the others."""
+        return self.parents_of(self.ancestors(outcome, past=treatments)) & treatments
+
     def cut(self, under: int, over: int) -> BitGraph:
         """Return the graph without the edges out of `under` and into `over`."""
         parents = [0 if over >> i & 1 else known & ~under for i, known in enumerate(self.parents)]

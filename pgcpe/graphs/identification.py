@@ -31,7 +31,6 @@ __all__ = [
     "number_of_cells",
     "relevant_treatments",
     "search_for",
-    "treatments_that_matter",
 ]
 
 MOST_ORDERED = 6
@@ -64,7 +63,7 @@ def relevant_treatments(graph: nx.DiGraph, treatments: Iterable[str], outcome: s
     """
     checked, names = checked_question(graph, treatments, outcome)
     bits = bit_graph(checked)
-    return bits.names(treatments_that_matter(bits, bits.bits(names), bits.bit[outcome]))
+    return bits.names(bits.relevant(bits.bits(names), bits.bit[outcome]))
 
 
 def nodes_on_paths(graph: nx.DiGraph, treatments: Iterable[str], outcome: str) -> frozenset[str]:
@@ -262,11 +261,6 @@ def search_for(graph: nx.DiGraph, treatments: Iterable[str], outcome: str, state
     checked, names = checked_question(graph, treatments, outcome)
     bits = bit_graph(checked)
     return SequenceSearch(bits, bits.bits(names), bits.bit[outcome], states)
-
-
-def treatments_that_matter(graph: BitGraph, treatments: int, outcome: int) -> int:
-    """Return the treatments from which a directed path leads to the outcome past the others: `relevant_treatments`."""
-    return graph.parents_of(graph.ancestors(outcome, past=treatments)) & treatments
 
 
 class SequenceSearch:
