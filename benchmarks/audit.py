@@ -8,6 +8,11 @@ epsilon = 0, looked at whenever the plays have grown by a hundredth or, where th
 
 The last case is of the numerical guarantee: effects that are products, the certificate with the least epsilon, and a
 run is `wrong` if another search finds coefficients in the region where the leader is worse by more than that.
+
+Three cases are of certificates that trusted another part. *challenger, LUCB1*: three arms, of which observation knows
+the worst one well and the best one hardly, CCPE with LUCB1's intervals, epsilon = .02; a rule that looks only at the
+arm which these name as challenger stops too early. *without W -> Y*: the graph lacks that edge, and plays of
+do(W=0, X=1), of equal effect by the graph, are told before; by PooledCCPE's exact guarantee and by LUCB, epsilon = .05.
 """
 
 from __future__ import annotations
@@ -24,12 +29,15 @@ from numpy.typing import NDArray
 from pgmpy.base import DAG
 from scipy.optimize import minimize
 
-from pgcpe import BGLM, CausalBandit, PooledCCPE, PooledTrees, do
+from pgcpe import BGLM, CCPE, LUCB, Action, CausalBandit, EmpiricalMeans, PooledCCPE, PooledTrees, do
 from pgcpe.estimators.pooled_bglm import PooledBGLM, _Region
 from pgcpe.models.derivatives import Layout
 from pgcpe.models.links import LINKS
 
 ARMS = [do(X=0), do(X=1)]
+BROKEN_OFF, ONE_BY_ONE = 3_000, 600
+"""A policy that plays is broken off, and asked for batches after that."""
+
 CONFOUNDED = DAG([("Z", "X"), ("Z", "Y"), ("X", "Y")])
 
 
@@ -49,6 +57,7 @@ class Case(NamedTuple):
     drawn: bool = False
     numerical: bool = False
     most_runs: int = 10**9
+    by: str = ""
 
 
 CASES = {
@@ -57,6 +66,9 @@ CASES = {
     "128 strata, conflicts": Case(128, 0.1, (0.03, 0.02), 12_800, 0.05, own=2_000),
     "drawn strata": Case(0, 0.0, (0.0, 0.0), 0, 0.05, drawn=True),
     "numerical, products": Case(0, 0.0, (0.0, 0.0), 0, 0.05, numerical=True, most_runs=60),
+    "challenger, LUCB1": Case(1, 0.02, (0.05, 0.6), 0, 0.1, by="CCPE"),
+    "without W -> Y, PooledCCPE": Case(1, 0.5, (0.5, 0.73), 400, 0.05, by="PooledCCPE"),
+    "without W -> Y, LUCB": Case(1, 0.5, (0.5, 0.73), 400, 0.05, by="LUCB"),
 }
 
 
@@ -117,6 +129,43 @@ def _numerical(case: Case, seed: int) -> dict[str, bool]:
     return {"stopped": certified, "wrong": certified and refuted(region, leader, epsilon, seed), "conflicts": False}
 
 
+def _three_arms(action: Action, rng: np.random.Generator) -> dict[str, int]:
+    """Return a play where X = 0, 1, 2 is worth .05, .5 and .6 and observed with probability .6, .38 and .02."""
+    x = action["X"] if action else int(rng.choice(3, p=(0.6, 0.38, 0.02)))
+    return {"X": x, "Y": int(rng.random() < (0.05, 0.5, 0.6)[x])}
+
+
+def _edge_unknown(action: Action, rng: np.random.Generator) -> dict[str, int]:
+    """Return a play where X = 0 is worth .5, and X = 1 is worth .8 if W = 1, as nine times in ten, else .1."""
+    w = action["W"] if "W" in action else int(rng.random() < 0.9)
+    x = action["X"] if "X" in action else int(rng.random() < 0.5)
+    return {"W": w, "X": x, "Y": int(rng.random() < (0.5 if x == 0 else (0.1, 0.8)[w]))}
+
+
+def _named(case: Case, seed: int) -> dict[str, bool]:
+    """Return whether a policy that plays stopped with a certificate, whether for a worse arm, and saw a conflict."""
+    rng = np.random.default_rng([seed, 7])
+    options = {"delta": case.delta, "seed": seed}
+    if case.by == "CCPE":
+        arms = [do(X=x) for x in range(3)]
+        bandit = CausalBandit(DAG([("X", "Y")]), reward="Y", arms=arms, states={"X": (0, 1, 2)})
+        policy, play = CCPE(bandit, direct=EmpiricalMeans("lucb1"), epsilon=0.02, **options), _three_arms
+    else:
+        bandit = CausalBandit(DAG([("W", "X"), ("X", "Y")]), reward="Y", arms=ARMS)
+        kind = PooledCCPE if case.by == "PooledCCPE" else LUCB
+        policy, play = kind(bandit, epsilon=0.05, **options), _edge_unknown
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of conflicts
+        for told in (do(W=0, X=1), do(X=0), do()) if case.observations else ():
+            policy.tell(told, [play(told, rng) for _ in range(case.observations)])
+        while not policy.stopped and policy.n_plays < BROKEN_OFF:
+            actions = policy.ask() if policy.n_plays < ONE_BY_ONE else policy.ask(90)
+            policy.tell(actions, [play(action, rng) for action in actions])
+    certified = policy.certificate is not None
+    wrong = certified and policy.recommendation != bandit.arms[-1]
+    return {"stopped": certified, "wrong": wrong, "conflicts": bool(policy.conflicts)}
+
+
 def searched(model: PooledBGLM, delta: float) -> tuple[int, _Region, float]:
     """Return the better arm, the region that `certifies` goes by, and the largest difference found there."""
     leader = int(np.argmax(model.estimates()))
@@ -150,6 +199,8 @@ def run(name: str, seed: int) -> dict[str, bool]:
     case = CASES[name]
     if case.numerical:
         return _numerical(case, seed)
+    if case.by:
+        return _named(case, seed)
     if case.drawn:
         case = _drawn(seed)
     rng = np.random.default_rng(seed)

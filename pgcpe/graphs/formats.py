@@ -29,6 +29,11 @@ TEXTS = [
     (r"(?:bnet\s+\S+\s*\{|~->\[DNET)", "Netica (.dne)", EXPORT),
     (r"(?:strict\s+)?(?:di)?graph\b[^{]*\{", "DOT", "it has no tables: read the graph by networkx.nx_pydot.read_dot"),
     (r"(?:dag|pdag|mag|pag|bb)\s*\{", "dagitty", "it has no tables: pgmpy.base.DAG.from_dagitty reads the graph"),
+    (
+        r"Graph Nodes:",
+        "a graph of Tetrad",
+        "it has no tables: write its edges as DAG([(cause, effect), ...])",
+    ),
     (r"[{[]\s*[\"\[{\]}]", "JSON", EXPORT),
 ]
 """How texts of other formats begin, comments left out."""

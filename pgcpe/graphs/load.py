@@ -98,6 +98,8 @@ def _read(name_or_path: str | Path) -> tuple[str, str]:
         shipped = shipped_file(str(name_or_path))
         if shipped is None:
             known = shipped_networks()
+            if os.path.isdir(name_or_path):
+                raise IsADirectoryError(f"{shortened(str(name_or_path))!r} is a folder: name a file in it")
             raise FileNotFoundError(
                 f"there is no file {shortened(str(name_or_path))!r}, and no network of that name is shipped"
                 f"{did_you_mean(name_or_path, known)}; there are {', '.join(known)}"

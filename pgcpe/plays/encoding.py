@@ -143,6 +143,11 @@ class Encoder:
     def _codes(self, frame: pd.DataFrame, distinct: tuple[Action, ...], which: NDArray[np.intp]) -> Codes:
         """Return the codes of a frame's rows, what their actions set included; -1 where a value is missing."""
         variables, states = self._coding.variables, self._question.states
+        if frame.columns.nlevels > 1:
+            raise ValueError(
+                f"columns must be named by variables, but have {frame.columns.nlevels} levels of names: "
+                "frame.columns = frame.columns.get_level_values(0) keeps the first"
+            )
         if not frame.columns.is_unique:
             twice = sorted({str(c) for c in frame.columns[frame.columns.duplicated()]})
             raise ValueError(f"the samples must have distinct columns, but [{shown(*twice)}] come twice")

@@ -227,6 +227,8 @@ def _written(state: State, states: Sequence[State]) -> str:
 def _readings(text: str) -> list[Any]:
     """Return what pandas may take a text in CSV for, by the company it finds it in."""
     readings: list[Any] = [None] if text in MISSING else [text]
+    if "\r" in text:
+        readings.append(None)  # an end of the line where nothing else calls for quotes
     try:
         readings.append(float(text))
     except ValueError:

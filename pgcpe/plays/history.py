@@ -60,13 +60,14 @@ def read_history(path: str | os.PathLike[str] | IO[str], bandit: Question) -> Hi
         )
     table = pd.read_csv(path, header=None, dtype=str, keep_default_na=False)
     header, table = [str(name) for name in table.iloc[0]], table.iloc[1:].reset_index(drop=True)
-    place = {name: j for j, name in reversed(list(enumerate(header)))}
-    wanted = [v for v in header if v in bandit.states and v != "action"]
-    if twice := sorted({v for v in wanted if header.count(v) > 1}):
+    label = _label(header, table, bandit)
+    place = {name: j for j, name in enumerate(header) if j != label}
+    wanted = [v for j, v in enumerate(header) if v in bandit.states and j != label]
+    if twice := sorted({v for v in wanted if wanted.count(v) > 1}):
         raise ValueError(f"the file must have distinct columns, but [{shown(*twice)}] come twice")
     index: pd.Index[Any] = pd.RangeIndex(len(table))
-    if "action" in place:
-        index = pd.Index([_action(text, row, bandit) for row, text in enumerate(table[place["action"]])], dtype=object)
+    if label is not None:
+        index = pd.Index([_action(text, row, bandit) for row, text in enumerate(table[label])], dtype=object)
         index.name = "action"
     codes = np.empty((len(table), len(wanted)), dtype=np.int32)
     for j, variable in enumerate(wanted):
@@ -74,6 +75,16 @@ def read_history(path: str | os.PathLike[str] | IO[str], bandit: Question) -> Hi
         nothing = MISSING.difference(map(state_name, states))
         codes[:, j] = encode_column(column.where(~column.isin(nothing)), states, variable)
     return columns_of(codes, {v: bandit.states[v] for v in wanted}, index)
+
+
+def _label(header: list[str], table: pd.DataFrame, bandit: Question) -> int | None:
+    """Return which column names the actions: the first called so, unless it is alone and that of a variable."""
+    if "action" not in header:
+        return None
+    first = header.index("action")
+    if "action" in bandit.states and header.count("action") == 1 and not table[first].str.startswith("do(").all():
+        return None
+    return first
 
 
 def _action(text: str, row: int, bandit: Question) -> str:

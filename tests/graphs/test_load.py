@@ -410,6 +410,7 @@ OTHERS = {
     "DOT": "digraph { A -> B; }",
     "dagitty": "dag { A -> B }",
     "JSON": '{"nodes": []}',
+    "a graph of Tetrad": "Graph Nodes:\nX;Y\n\nGraph Edges:\n1. X --> Y\n",
 }
 
 
@@ -554,3 +555,8 @@ def test_rows_off_by_a_hundredth_are_within_it():
     for row in (".33, .33, .33", ".34, .34, .33", ".1, .2, .69"):
         with pytest.warns(UserWarning, match=r"worst: B, off by 0\.01"):
             load_network(PLAIN.replace("0.6, 0.3, 0.1", row))
+
+
+def test_a_folder_is_called_one(tmp_path):
+    with pytest.raises(IsADirectoryError, match="is a folder: name a file in it"):
+        load_network(tmp_path)

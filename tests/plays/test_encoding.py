@@ -273,3 +273,13 @@ def test_estimators_alone_take_the_same_forms():
             estimator.fit(CONFOUNDED, frame, 3)
         with pytest.raises(ValueError, match="X has the states 0, 1, but got 2"):
             estimator.fit(CONFOUNDED, frame, do(X=2))
+
+
+def test_columns_of_several_levels_and_their_way_out():
+    """What a pivot leaves: refused, and read once the error's advice is followed."""
+    frame = rows(6)
+    pivoted = frame.set_axis(pd.MultiIndex.from_product([frame.columns, ["value"]]), axis=1)
+    with pytest.raises(ValueError, match="columns must be named by variables, but have 2 levels of names") as raised:
+        CCPE(question()).tell(do(), pivoted)
+    exec(str(raised.value).split(": ", 1)[1].removesuffix(" keeps the first"), {"frame": pivoted})
+    assert CCPE(question()).tell(do(), pivoted).n_plays == 6

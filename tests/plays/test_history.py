@@ -155,7 +155,20 @@ def test_a_variable_called_action():
     bandit = CausalBandit(DAG([("action", "Y")]), reward="Y", arms=[do(action=0), do(action=1)])
     policy = PooledCCPE(bandit).tell(do(action=1), [{"action": 1, "Y": 1}])
     assert "action" in policy.history.columns
-    assert LUCB(bandit).tell(read_history(text_of(policy.history), bandit)).plays_by_action == {do(action=1): 1}
+    policy.tell(do(), [{"action": a, "Y": 0} for a in (0, 1, 1)])  # of which the column is all that is known
+    again = read_history(text_of(policy.history), bandit)
+    assert again.columns.tolist() == policy.history.columns.tolist()
+    assert again["action"].tolist() == [1, 0, 1, 1]
+    assert LUCB(bandit).tell(again).plays_by_action == {do(action=1): 1, do(): 3}
+    log = read_history(io.StringIO("action,Y\n0,1\n1,0\n"), bandit)  # passive plays, without labels
+    assert (log["action"].tolist(), log.index.tolist()) == ([0, 1], [0, 1])
+
+
+def test_a_state_with_a_return_comes_back():
+    """Python's csv quotes an end of the line, but pandas does not where it is a return alone."""
+    bandit = question(("a\r", "a"))
+    policy = LUCB(bandit).tell([do(X="a\r"), do(X="a")], [{"X": "a\r", "Y": 0}, {"X": "a", "Y": 1}])
+    assert read_history(text_of(policy.history), bandit)["X"].tolist() == ["a\r", "a"]
 
 
 def test_a_history_stays_one():
