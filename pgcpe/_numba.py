@@ -1,4 +1,5 @@
-"""A folder for what numba compiles, where neither that of the package nor the user's cache can be written.
+"""A folder for what numba compiles, where neither that of the package nor the user's cache can be written; and a line
+that says so where people would wait for the compiler.
 
 Without one, a function of ``njit(cache=True)`` cannot even be defined, and the package not be imported: in a container
 of a read-only file system, say. So all modules take `njit` from here.
@@ -7,12 +8,33 @@ of a read-only file system, say. So all modules take `njit` from here.
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
 from numba import config, njit
+from numba.core import event
 
-__all__ = ["njit", "private_folder"]
+__all__ = ["CompilerLine", "njit", "private_folder"]
+
+
+class CompilerLine(event.Listener):  # type: ignore[misc]  # numba is not typed
+    """Says once that loops of the package are compiled, on a terminal or in a notebook."""
+
+    said = False
+
+    def on_start(self, event: event.Event) -> None:
+        """Say so when the first of them is."""
+        ours = event.data["dispatcher"].py_func.__module__.startswith("pgcpe.")
+        if ours and not self.said and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+            self.said = True
+            print("pgcpe compiles its loops, once for each installation: this takes a few seconds", file=sys.stderr)
+
+    def on_end(self, event: event.Event) -> None:
+        """Say nothing."""
+
+
+event.register("numba:compile", CompilerLine())
 
 
 def private_folder() -> str:

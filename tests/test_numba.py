@@ -1,16 +1,17 @@
-"""The package is imported where nothing can be written but a temporary folder."""
+"""The package is imported where nothing can be written but a temporary folder; a line says that loops are compiled."""
 
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from helpers import ROOT
 
 import pgcpe
-from pgcpe._numba import private_folder
+from pgcpe._numba import CompilerLine, private_folder
 
 IMPORTS = """
 import numba
@@ -78,3 +79,24 @@ def test_where_something_can_be_written_numba_chooses():
     environment["PYTHONPATH"] = str(ROOT)
     found = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "''"
+
+
+def test_a_line_says_that_loops_are_compiled(monkeypatch, capsys):
+    """Once, only for the package's own loops, and only where somebody reads along."""
+
+    def started(module):
+        def loop():
+            """Stand for a loop."""
+
+        loop.__module__ = module
+        return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=loop)})
+
+    line = CompilerLine()
+    line.on_start(started("pgcpe.confidence.tree"))
+    assert capsys.readouterr().err == ""  # no terminal
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    line.on_start(started("elsewhere.loops"))
+    assert capsys.readouterr().err == ""
+    for _ in range(2):
+        line.on_start(started("pgcpe.confidence.tree"))
+    assert capsys.readouterr().err.count("compiles its loops") == 1

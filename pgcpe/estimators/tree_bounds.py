@@ -126,8 +126,9 @@ class TreeBounds:
     def now(self, counts: Counts, regions: Regions, level: float) -> Intervals:
         """Return all bounds as of now, which is not remembered."""
         self._at_level(level)
-        lower, upper = self._bounds.at.copy()
-        _intersect_all(self._forest, counts, regions.before, regions.nats(level), self._served, lower, upper)
+        bounds = Bounds(self._bounds.at.copy(), *_nothing_done(len(self._served)))
+        _work_out_all(self._forest, counts, regions.before, regions.nats(level), self._served, bounds, 0)
+        lower, upper = bounds.at
         return Intervals(lower, upper)
 
     def _at_level(self, level: float) -> None:
@@ -139,8 +140,12 @@ class TreeBounds:
         n = len(self._served)
         self._level, self._rounds, self._turn = level, -1, 0
         at = np.vstack([np.zeros(n), np.ones(n)])
-        done, tightest, times = (np.full((2, n), value, dtype=np.int64) for value in (-1, 0, 0))
-        self._bounds = Bounds(at, done, tightest, times)
+        self._bounds = Bounds(at, *_nothing_done(n))
+
+
+def _nothing_done(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return `done`, `tightest` and `times` of bounds before any was worked out."""
+    return np.full((2, n), -1), np.zeros((2, n), dtype=np.int64), np.zeros((2, n), dtype=np.int64)
 
 
 @njit(cache=True)
@@ -149,57 +154,52 @@ def _tighten(forest, counts, before, nats, served, bounds, rounds, turn, leader,
 
     ``upper`` are the upper ends of the arms by all that is known, and are used up.
     """
-    any_ = False
-    for i in (leader, turn):
-        if i >= 0 and served[i]:
-            for end in range(2):
-                any_ |= _work_out(forest, counts, before, nats, bounds, rounds, end, i)
-            upper[i] = min(upper[i], bounds.at[1, i])
-    lowest = bounds.at[0, leader] + epsilon
-    while True:
-        highest = -1
-        for i in range(len(upper)):
-            if contenders[i] and i != leader and upper[i] > lowest and (highest < 0 or upper[i] > upper[highest]):
-                highest = i
-        if highest < 0 or not served[highest]:
-            return any_
-        if not _work_out(forest, counts, before, nats, bounds, rounds, 1, highest):
-            return any_
-        any_ = True
-        upper[highest] = min(upper[highest], bounds.at[1, highest])
+    any_, i, first = False, leader, 0
+    while i >= 0:
+        for end in range(first, 2 if served[i] else 0):
+            any_ |= _work_out(forest, counts, before, nats, bounds, rounds, end, i)
+        upper[i] = min(upper[i], bounds.at[1, i])
+        if turn >= 0:
+            i, turn = turn, -1
+            continue
+        i, first = _in_the_way(upper, contenders, leader, bounds.at[0, leader] + epsilon), 1
+        if i >= 0 and (not served[i] or bounds.done[1, i] == rounds):
+            break
+    return any_
+
+
+@njit(cache=True)
+def _in_the_way(upper, contenders, leader, lowest):  # type: ignore[no-untyped-def]
+    """Return the contender of the highest upper end if that is above the lowest that matters, or -1."""
+    highest = -1
+    for i in range(len(upper)):
+        if contenders[i] and i != leader and upper[i] > lowest and (highest < 0 or upper[i] > upper[highest]):
+            highest = i
+    return highest
+
+
+@njit(cache=True)
+def _work_out_all(forest, counts, before, nats, served, bounds, rounds):  # type: ignore[no-untyped-def]
+    for i in range(len(served)):
+        for end in range(2 if served[i] else 0):
+            _work_out(forest, counts, before, nats, bounds, rounds, end, i)
 
 
 @njit(cache=True)
 def _work_out(forest, counts, before, nats, bounds, rounds, end, i):  # type: ignore[no-untyped-def]
-    """Work out one end of an arm; return whether that was needed."""
+    """Work out one end of an arm unless that was done after these rounds; return whether it was not."""
     if bounds.done[end, i] == rounds:
         return False
     all_, tightest = bounds.times[end, i] % OTHERS_EVERY == 0, bounds.tightest[end, i]
-    best = float(end)
+    best, now = float(end), tree_of(forest, counts, i)
     for j in range(len(nats)):
         if all_ or j == tightest:
-            bound = _bound(forest, counts, before, nats, j, end, i)
+            earlier = tree_of(forest, Counts(before.into[j], before.n[j], before.x[j]), i)
+            since = Tree(now.arity, now.into - earlier.into, now.n - earlier.n, now.x - earlier.x)
+            bound = bound_since(since, earlier, nats[j], end == 1) if since.into[0] > 0 else float(end)
             if bound < best if end == 1 else bound > best:
                 best, bounds.tightest[end, i] = bound, j
     bounds.at[end, i] = min(bounds.at[end, i], best) if end == 1 else max(bounds.at[end, i], best)
     bounds.done[end, i] = rounds
     bounds.times[end, i] += 1
     return True
-
-
-@njit(cache=True)
-def _intersect_all(forest, counts, before, nats, served, lower, upper):  # type: ignore[no-untyped-def]
-    """Intersect the intervals of all arms served with those of all regions, in place."""
-    for i in range(len(served)):
-        for j in range(len(nats) if served[i] else 0):
-            lower[i] = max(lower[i], _bound(forest, counts, before, nats, j, 0, i))
-            upper[i] = min(upper[i], _bound(forest, counts, before, nats, j, 1, i))
-
-
-@njit(cache=True)
-def _bound(forest, counts, before, nats, j, end, i):  # type: ignore[no-untyped-def]
-    """Return one end of arm i by the rounds since snapshot j."""
-    now = tree_of(forest, counts, i)
-    earlier = tree_of(forest, Counts(before.into[j], before.n[j], before.x[j]), i)
-    since = Tree(now.arity, now.into - earlier.into, now.n - earlier.n, now.x - earlier.x)
-    return bound_since(since, earlier, nats[j], end == 1) if since.into[0] > 0 else float(end)
