@@ -34,19 +34,14 @@ class PlainTables:
 
     def __init__(self, layout: Layout, counts: Floats, n_arms: int, rewards: Floats) -> None:
         self._width = layout.width
-        self._n = np.add.reduceat(counts, np.cumsum(layout.width) - layout.width)
-        self._f, self._shares = np.empty(len(counts)), np.empty(len(counts))
-        for i, card in enumerate(layout.cards):
-            at = slice(layout.entry_start[i], layout.entry_start[i + 1])
-            rows = counts[at].reshape(-1, card)
-            n, pooled = rows.sum(axis=1, keepdims=True), rows.sum(axis=0)
-            plays = float(pooled.sum())
-            every = pooled / plays if plays else np.full(card, 1.0 / card)
-            self._f[at] = np.where(n > 0, rows / np.maximum(n, 1.0), every).ravel()
-            self._shares[at] = shrunk_share(rows, n, pooled, plays, card).ravel()
+        self._n, self._f, self._shares = _shares(counts, layout.cards, layout.entry_start)
         found = layout.derivatives(self._f, rewards)
         self._mean, self._slopes = found.mean[:n_arms], found.slope[:n_arms]
         self._by_count = self._slopes.copy()
+        self._low, self._high = self._mean, self._mean
+        if self._n.all():
+            return
+        self._low, self._high = (end[:n_arms] for end in layout.extremes(self._f, rewards, self._n == 0))
         for i, card in enumerate(layout.cards):  # what moves a row seen moves the rows that take its frequencies
             at = slice(layout.entry_start[i], layout.entry_start[i + 1])
             n = self._n[layout.row_start[i] : layout.row_start[i + 1]]
@@ -54,9 +49,6 @@ class PlainTables:
                 by_row = self._slopes[:, at].reshape(n_arms, -1, card)
                 unseen = by_row[:, n == 0].sum(axis=1, keepdims=True)
                 self._by_count[:, at] = (by_row + (n / n.sum())[:, None] * unseen).reshape(n_arms, -1)
-        self._low, self._high = self._mean, self._mean
-        if not self._n.all():
-            self._low, self._high = (end[:n_arms] for end in layout.extremes(self._f, rewards, self._n == 0))
 
     def alone(self) -> Estimated:
         """Return the estimate of every arm, its variance, and its bias bound."""
@@ -89,6 +81,28 @@ class PlainTables:
         bound = np.minimum(together + beyond + beyond[leader], extent + extent[leader])
         bound[leader] = 0.0
         return np.asarray(bound)
+
+
+@njit(cache=True)
+def _shares(counts, cards, entry_start):  # type: ignore[no-untyped-def]
+    """Return the plays of every row, and of every entry the frequency and the share that its variance is of."""
+    n = np.zeros(np.sum((entry_start[1:] - entry_start[:-1]) // cards))
+    f, shares = np.empty(len(counts)), np.empty(len(counts))
+    row = 0
+    for i, m in enumerate(cards):
+        pooled = np.zeros(m)
+        for e in range(entry_start[i], entry_start[i + 1]):
+            pooled[(e - entry_start[i]) % m] += counts[e]
+        plays = pooled.sum()
+        for first in range(entry_start[i], entry_start[i + 1], m):
+            for e in range(first, first + m):
+                n[row] += counts[e]
+            for k in range(m):
+                every = pooled[k] / plays if plays > 0 else 1.0 / m
+                f[first + k] = counts[first + k] / n[row] if n[row] > 0 else every
+                shares[first + k] = shrunk_share(counts[first + k], n[row], pooled[k], plays, m)
+            row += 1
+    return n, f, shares
 
 
 @njit(cache=True)

@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -55,6 +56,11 @@ class Certified(NamedTuple):
     verdict: Verdict
     at: int
     dropped: bool
+
+
+def _rows_to_look(n_plays: int, row: int) -> int:
+    """Return after how many more plays than these the first look after a row of them is due."""
+    return next_due(n_plays + row, None) - n_plays
 
 
 class Policy:
@@ -150,7 +156,6 @@ class Policy:
         self._recommendation = HighestMidpoint() if recommendation is None else recommendation
         self._plan, self._verdict = Plan(), NOT_YET
         self._certified: Certified | None = None
-        self._next_look = next_due(0, None)
         self._look()
 
     def __repr__(self) -> str:
@@ -231,13 +236,10 @@ class Policy:
         """
         told = self._encoder.encode(actions, samples, missing=missing)
         while len(told):
-            due = self._next_look - self.n_plays
-            n = self._plan.cross_off(told if due >= len(told) else told.rows(slice(due)))
+            n = self._plan.cross_off(told, partial(_rows_to_look, self.n_plays))
             self._knowledge.learn(told if n == len(told) else told.rows(slice(n)))
             told = told.rows(slice(n, None))
-            if n == due:
-                self._next_look = next_due(self.n_plays, None)
-            if not self._plan.left or (n == due and not self._plan.followed):
+            if not self._plan.left or (not self._plan.followed and _rows_to_look(self.n_plays - 1, 0) == 1):
                 self._look()
         return self
 
