@@ -88,8 +88,7 @@ class SimulatedEnvironment:
             actions = [actions]
         if not is_several(actions) or isinstance(actions, Mapping):
             raise TypeError(f"actions must be a list such as [do(X=1)], but got {shown(actions)}")
-        told = [_checked(action) for action in actions]
-        return self._draw(*distinct_actions(told, len(told)))
+        return self._draw(*distinct_actions([_checked(action) for action in actions]))
 
     def sample(self, action: Action, n: int) -> Samples:
         """Perform one action `n` times."""
@@ -106,14 +105,14 @@ class SimulatedEnvironment:
         return self._truth[bandit]
 
     def _draw(self, actions: tuple[Action, ...], which: NDArray[np.intp]) -> Samples:
-        for action in actions:
-            if action not in self._checked:
+        if not self._checked.issuperset(actions):
+            for action in actions:
                 if unknown := sorted(set(action) - set(self.coding.variables)):
                     raise ValueError(
                         f"{shown(action, show=str)} sets {shown(*unknown, show=str)}, which is no observed variable of "
                         f"the network{did_you_mean(unknown[0], self.coding.variables)}"
                     )
-                self._checked.add(action)
+            self._checked.update(actions)
         rows = self._forced.rows(actions)[which]
         codes = np.empty((len(which), len(self.coding.variables)), dtype=np.int32)
         step = max(1, CHUNK // len(self._order))

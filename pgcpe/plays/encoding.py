@@ -124,7 +124,7 @@ class Encoder:
         if isinstance(samples, Samples):
             distinct, which = self._own_actions(actions, samples)
             codes = self._columns(samples)
-            self._check(codes, distinct, which, np.arange(len(codes)))
+            self._check(codes, distinct, which, range(len(codes)))
         else:
             frame = as_frame(samples)
             distinct, which = rows_told(actions, frame, self._question.action)
@@ -220,7 +220,7 @@ class Encoder:
         if len(named) != len(samples.codes) or (named and not 0 <= min(named) <= max(named) < len(samples.actions)):
             raise ValueError(f"samples must name one of their {len(samples.actions)} actions for each play")
         own = tuple([action(a) for a in samples.actions])
-        if actions is None:
+        if actions is None or (isinstance(actions, list) and actions == [own[i] for i in named]):
             return own, samples.which
         told = told_actions(actions)
         if isinstance(told, (Action, str)):
@@ -267,7 +267,7 @@ class Encoder:
             )
 
     def _check(
-        self, codes: Codes, distinct: tuple[Action, ...], which: NDArray[np.intp], row_of: NDArray[np.intp]
+        self, codes: Codes, distinct: tuple[Action, ...], which: NDArray[np.intp], row_of: NDArray[np.intp] | range
     ) -> None:
         """Raise where a code is none or contradicts the action of its play."""
         rows = self._forced.rows(distinct)

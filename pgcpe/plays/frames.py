@@ -141,12 +141,8 @@ def row_named(row: int, index: pd.Index[Any]) -> str:
     return f"row {row} (label {shown(index[row])})"
 
 
-def distinct_actions(actions: Action | Sequence[Action], n_rows: int) -> tuple[tuple[Action, ...], NDArray[np.intp]]:
-    """Return the distinct actions of `n_rows` plays and which of them each play performed."""
-    if isinstance(actions, Action):
-        return (actions,), np.zeros(n_rows, dtype=np.intp)
-    if len(actions) != n_rows:
-        raise ValueError(f"there must be one action for each play, but got {len(actions)} actions for {n_rows} plays")
+def distinct_actions(actions: Sequence[Action]) -> Rows:
+    """Return the distinct actions of plays and which of them each play performed."""
     number: dict[Action, int] = {}
     which = np.array([number.setdefault(action, len(number)) for action in actions], dtype=np.intp)
     return tuple(number), which
@@ -186,8 +182,12 @@ def rows_told(actions: Any, frame: pd.DataFrame, read: Callable[[Action | str], 
     else:
         raise ValueError("give the actions of the plays, such as do(): the samples have no index named 'action'")
     known = {a: read(a) for a in ([told] if isinstance(told, (Action, str)) else dict.fromkeys(told))}
-    given = known[told] if isinstance(told, (Action, str)) else [known[a] for a in told]
-    distinct, which = distinct_actions(given, len(frame))
+    if isinstance(told, (Action, str)):
+        distinct, which = (known[told],), np.zeros(len(frame), dtype=np.intp)
+    elif len(told) == len(frame):
+        distinct, which = distinct_actions([known[a] for a in told])
+    else:
+        raise ValueError(f"there must be one action for each play, but got {len(told)} actions for {len(frame)} plays")
     if actions is not None and named is not None:
         labels = {label: read(label) for label in dict.fromkeys(named)}
         for row, (own, i) in enumerate(zip(named, which.tolist(), strict=True)):

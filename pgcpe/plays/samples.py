@@ -65,6 +65,17 @@ class Samples:
     which: NDArray[np.intp]
     rewards: NDArray[np.float64] | None = None
 
+    def __init__(
+        self,
+        coding: Coding,
+        codes: Codes,
+        actions: tuple[Action, ...],
+        which: NDArray[np.intp],
+        rewards: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Set the fields, as the constructor of a frozen dataclass does at three times the cost."""
+        vars(self).update(coding=coding, codes=codes, actions=actions, which=which, rewards=rewards)
+
     def __len__(self) -> int:
         return len(self.codes)
 
@@ -159,8 +170,8 @@ class ForcedCodes:
         ValueError
             If a value is no state of its variable.
         """
-        known = self._row
-        return np.array([known[a] if a in known else self._add(a) for a in actions], dtype=np.intp)
+        known = self._row.get
+        return np.array([self._add(a) if (row := known(a)) is None else row for a in actions], dtype=np.intp)
 
     def _add(self, action: Action) -> int:
         forced = [find_state(states, action[v], v) if v in action else -1 for v, states in self._columns]

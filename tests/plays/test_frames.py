@@ -51,6 +51,6 @@ def test_rows_are_told_or_labelled():
 
 def test_distinct_actions():
     actions = [do(A=1), do(), do(A=1)]
-    distinct, which = distinct_actions(actions, 3)
+    distinct, which = distinct_actions(actions)
     assert distinct == (do(A=1), do())
     assert which.tolist() == [0, 1, 0]

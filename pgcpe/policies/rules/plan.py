@@ -37,10 +37,14 @@ class Plan:
         due
             Returns after how many rows the first look after a row is due. Looks are once the plan was not followed.
         """
+        actions = [told.actions[i] for i in told.which.tolist()]
+        end = len(actions) if self.followed else min(due(0), len(actions))
+        in_order = _n_in_common(self.left, actions[:end])
+        self.left = self.left[in_order:]
+        if in_order == end or (in_order > 0 and not self.left):
+            return in_order
         missing, n_left = Counter(self.left), len(self.left)
-        end = len(told) if self.followed else min(due(0), len(told))
-        for row, which in enumerate(told.which.tolist()):
-            action = told.actions[which]
+        for row, action in enumerate(actions[in_order:], in_order):
             if row == end:
                 break
             if missing[action] > 0:
@@ -50,7 +54,7 @@ class Plan:
                     self.left = []
                     return row + 1
             elif self.followed:
-                self.followed, end = False, min(due(row), len(told))
+                self.followed, end = False, min(due(row), len(actions))
         kept = []
         for action in reversed(self.left):  # the last of equals are those still missing
             if missing[action] > 0:
@@ -62,3 +66,13 @@ class Plan:
     def batch(self, n: int) -> list[Action]:
         """Return n actions to perform at once: what is left, over and over."""
         return list(itertools.islice(itertools.cycle(self.left), n))
+
+
+def _n_in_common(some: Sequence[Action], others: Sequence[Action]) -> int:
+    """Return how many actions two sequences have in common at their beginning."""
+    n = 0
+    for one, other in zip(some, others, strict=False):
+        if one != other:
+            break
+        n += 1
+    return n
