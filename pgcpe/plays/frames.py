@@ -181,13 +181,16 @@ def rows_told(actions: Any, frame: pd.DataFrame, read: Callable[[Action | str], 
         told = list(named)
     else:
         raise ValueError("give the actions of the plays, such as do(): the samples have no index named 'action'")
-    known = {a: read(a) for a in ([told] if isinstance(told, (Action, str)) else dict.fromkeys(told))}
+    distinct: tuple[Action, ...]
     if isinstance(told, (Action, str)):
-        distinct, which = (known[told],), np.zeros(len(frame), dtype=np.intp)
-    elif len(told) == len(frame):
-        distinct, which = distinct_actions([known[a] for a in told])
+        distinct, which = (read(told),), np.zeros(len(frame), dtype=np.intp)
     else:
-        raise ValueError(f"there must be one action for each play, but got {len(told)} actions for {len(frame)} plays")
+        known = {a: read(a) for a in dict.fromkeys(told)}
+        if len(told) != len(frame):
+            raise ValueError(
+                f"there must be one action for each play, but got {len(told)} actions for {len(frame)} plays"
+            )
+        distinct, which = distinct_actions([known[a] for a in told])
     if actions is not None and named is not None:
         labels = {label: read(label) for label in dict.fromkeys(named)}
         for row, (own, i) in enumerate(zip(named, which.tolist(), strict=True)):
