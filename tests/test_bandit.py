@@ -289,3 +289,12 @@ def test_building_shows_how_far_it_is_on_a_terminal_after_a_second(seconds, stde
     monkeypatch.setattr("sys.stderr", stderr)
     CausalBandit(CHAIN, reward="Y", arms=arms())
     assert ("arms" in stderr.getvalue()) == (seconds > 1 and stderr.isatty())
+
+
+def test_what_is_no_action_is_refused_where_arms_are_looked_up():
+    bandit = CausalBandit(DAG([("X", "Y")]), reward="Y", arms=[do(X=0), do(X=1)])
+    assert bandit.arm_index(do(X=1)) == 1
+    assert bandit.arm_index(do()) == -1
+    for look_up in (bandit.arm_index, bandit.listed_index):
+        with pytest.raises(TypeError, match=r"an action must be written do\(X=1\), but got \[\]"):
+            look_up([])
