@@ -32,7 +32,7 @@ ROUNDING = 1e-12
 class PairwiseAsymptotic(StoppingRule):
     """Stop when the estimates rule out every other arm: (gap + epsilon)^2 / (2 variance) reaches beta(t).
 
-    The differences are those of `PolicyState.decisive`; beta is that of the asymptotic confidence sequence at the level
+    The differences are those of `PolicyState.decisive`, and before those are worked out of `PolicyState.cautious`; beta is that of the asymptotic confidence sequence at the level
     of a pair (`asymptotic_threshold`).
 
     Asymptotic: it holds in the limit, for sampling rules under which every part that matters of what is estimated keeps
@@ -73,7 +73,7 @@ class PairwiseAsymptotic(StoppingRule):
         return ~(self._at_most(state) >= self.threshold(state))
 
     def _at_most(self, state: PolicyState) -> NDArray[np.float64]:
-        """Return the evidence by the variances at the estimates, which is no less, and costs less."""
+        """Return the evidence by the variances at the estimates: it costs less, and is no less of the same estimator."""
         return _evidence(state, state.cautious, np.arange(len(state.plays)))
 
     def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
@@ -97,7 +97,7 @@ class PairwiseAsymptotic(StoppingRule):
         threshold = self.threshold(state)
         if state.n_plays < MIN_PLAYS or self._still_in_the_way(state, threshold):
             return NOT_YET
-        for evidence in (self._at_most, self.evidence):
+        for evidence in (self._at_most, self.evidence):  # the stop asks for both
             found = evidence(state)
             nearest = int(found.argmin())
             if not found[nearest] >= threshold:
