@@ -185,6 +185,8 @@ def left_open(state: PolicyState, stopping: StoppingRule) -> str:
     """Return in words which arms are not resolved yet, and how many plays a gap of .01 would take."""
     arms = state.bandit.arms
     left = np.flatnonzero(stopping.unresolved(state))
+    if len(left) == 0:  # by the variances at the estimates alone
+        left = np.array([state.challenger()])
     left = left[np.lexsort((-stopping.shown(state).upper[left], -state.estimates[left]))]
     more = f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
     said = f"{arms[state.leader]} is not resolved from {', '.join(str(arms[i]) for i in left[:SHOWN])}{more}"

@@ -32,8 +32,8 @@ ROUNDING = 1e-12
 class PairwiseAsymptotic(StoppingRule):
     """Stop when the estimates rule out every other arm: (gap + epsilon)^2 / (2 variance) reaches beta(t).
 
-    The differences are those of `PolicyState.decisive`, and before those are worked out of `PolicyState.cautious`; beta is that of the asymptotic confidence sequence at the level
-    of a pair (`asymptotic_threshold`).
+    The differences are those of `PolicyState.cautious` and, once they would stop, of `PolicyState.decisive`; beta is that
+    of the asymptotic confidence sequence at the level of a pair (`asymptotic_threshold`).
 
     Asymptotic: it holds in the limit, for sampling rules under which every part that matters of what is estimated keeps
     a positive share of the plays. A rule that looks for its weakness can make it fail. It never stops before a hundred
@@ -73,7 +73,7 @@ class PairwiseAsymptotic(StoppingRule):
         return ~(self._at_most(state) >= self.threshold(state))
 
     def _at_most(self, state: PolicyState) -> NDArray[np.float64]:
-        """Return the evidence by the variances at the estimates: it costs less, and is no less of the same estimator."""
+        """Return the evidence by the variances at the estimates: cheaper, and no less by the same estimator."""
         return _evidence(state, state.cautious, np.arange(len(state.plays)))
 
     def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
