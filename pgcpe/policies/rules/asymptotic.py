@@ -32,8 +32,8 @@ ROUNDING = 1e-12
 class PairwiseAsymptotic(StoppingRule):
     """Stop when the estimates rule out every other arm: (gap + epsilon)^2 / (2 variance) reaches beta(t).
 
-    The differences are those of `PolicyState.cautious` and, once they would stop, of `PolicyState.decisive`; beta is that
-    of the asymptotic confidence sequence at the level of a pair (`asymptotic_threshold`).
+    The differences are those of `PolicyState.cautious` and, once they would stop, of `PolicyState.decisive`; beta is
+    that of the asymptotic confidence sequence at the level of a pair (`asymptotic_threshold`).
 
     Asymptotic: it holds in the limit, for sampling rules under which every part that matters of what is estimated keeps
     a positive share of the plays. A rule that looks for its weakness can make it fail. It never stops before a hundred
