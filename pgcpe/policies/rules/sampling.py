@@ -8,7 +8,7 @@ import numpy as np
 
 from pgcpe.confidence.pairwise import pairs
 from pgcpe.plays.actions import Action
-from pgcpe.policies.rules.base import PolicyState, SamplingRule
+from pgcpe.policies.rules.base import PolicyState, SamplingRule, best_arm
 
 __all__ = ["EachOnce", "HighestIndex", "ObserveAndTwoCandidates", "TopTwo", "TwoCandidates"]
 
@@ -62,7 +62,7 @@ class TopTwo(SamplingRule):
         """Return the leader or its challenger."""
         arms, h = state.bandit.arms, state.leader
         costs, shares = pairs(state.plays, state.rewards, h, state.epsilon)
-        challenger = np.lexsort((state.rank, state.plays, costs))[0]
+        challenger = best_arm(-costs, state.plays, state.rank, skip=h)
         point = (state.rank[0] / len(arms) + GOLDEN * state.plays.sum()) % 1.0
         return [arms[h if point < shares[challenger] else challenger]]
 
