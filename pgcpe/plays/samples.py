@@ -158,7 +158,7 @@ class ForcedCodes:
     """
 
     def __init__(self, variables: Sequence[str], states: Sequence[Sequence[State]]) -> None:
-        self._columns = list(zip(variables, states, strict=True))
+        self._columns = {v: (j, states) for j, (v, states) in enumerate(zip(variables, states, strict=True))}
         self._row: dict[Action, int] = {}
         self.table = np.empty((16, len(variables)), dtype=np.int32)
 
@@ -174,11 +174,14 @@ class ForcedCodes:
         return np.array([self._add(a) if (row := known(a)) is None else row for a in actions], dtype=np.intp)
 
     def _add(self, action: Action) -> int:
-        forced = [find_state(states, action[v], v) if v in action else -1 for v, states in self._columns]
         row = len(self._row)
         if row == len(self.table):
             self.table = np.concatenate([self.table, np.empty_like(self.table)])
-        self.table[row] = forced
+        self.table[row] = -1
+        for variable, state in zip(action.variables, action.states, strict=True):
+            if variable in self._columns:
+                column, states = self._columns[variable]
+                self.table[row, column] = find_state(states, state, variable)
         self._row[action] = row
         return row
 
