@@ -52,13 +52,13 @@ VARIANTS: dict[str, Callable[..., PooledCCPE]] = {
 }
 
 STUDIES: dict[str, tuple[int, int, dict[str, Callable[..., PooledCCPE]]]] = {
-    "random networks": (200, 1500, TRUSTING),
-    "near ties": (30, 20_000, TRUSTING),
-    "wrong graphs": (60, 3000, VARIANTS),
+    "random networks": (2000, 1500, TRUSTING),
+    "near ties": (200, 20_000, TRUSTING),
+    "wrong graphs": (200, 3000, VARIANTS),
 }
 """For each study the networks, the plays and the policies."""
 
-HOSTILE_ROWS, HOSTILE_RUNS, HOSTILE_PLAYS, HOSTILE_DELTA = (4, 8, 16), 60, 1000, 0.05
+HOSTILE_ROWS, HOSTILE_RUNS, HOSTILE_PLAYS, HOSTILE_DELTA = (4, 8, 16), 200, 1000, 0.05
 
 
 def posed(study: str, seed: int, *, merge: bool = True) -> tuple[DiscreteBayesianNetwork, CausalBandit]:
