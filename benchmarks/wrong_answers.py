@@ -52,7 +52,7 @@ VARIANTS: dict[str, Callable[..., PooledCCPE]] = {
 }
 
 STUDIES: dict[str, tuple[int, int, dict[str, Callable[..., PooledCCPE]]]] = {
-    "random networks": (2000, 1500, TRUSTING),
+    "random networks": (500, 1500, TRUSTING),
     "near ties": (200, 20_000, TRUSTING),
     "wrong graphs": (200, 3000, VARIANTS),
 }
