@@ -21,6 +21,7 @@ from pgcpe.estimators.empirical_means import DirectEstimator, EmpiricalMeans
 from pgcpe.estimators.schedule import next_due
 from pgcpe.plays.actions import Action
 from pgcpe.plays.encoding import Encoder
+from pgcpe.plays.samples import Samples
 from pgcpe.policies.error_budget import ErrorBudget
 from pgcpe.policies.knowledge import Contradictions, Knowledge, check_budgets, check_parts, check_rules
 from pgcpe.policies.loop import play
@@ -235,10 +236,11 @@ class Policy:
             When direct plays contradict what the graph infers from all others.
         """
         told = self._encoder.encode(actions, samples, missing=missing)
-        while len(told):
-            n = self._plan.cross_off(told, partial(_rows_to_look, self.n_plays))
-            self._knowledge.learn(told if n == len(told) else told.rows(slice(n)))
-            told = told.rows(slice(n, None))
+        left: Samples | None = told if len(told) else None
+        while left is not None:
+            n = self._plan.cross_off(left, partial(_rows_to_look, self.n_plays))
+            now, left = (left, None) if n == len(left) else (left.rows(slice(n)), left.rows(slice(n, None)))
+            self._knowledge.learn(now)
             if not self._plan.left or (not self._plan.followed and _rows_to_look(self.n_plays - 1, 0) == 1):
                 self._look()
         return self

@@ -88,7 +88,9 @@ class Knowledge:
     def learn(self, told: Samples) -> None:
         """Hand plays to all estimators."""
         self.told.append(told)
-        self._n_observed += int(np.array([not action for action in told.actions], dtype=np.bool_)[told.which].sum())
+        for i, action in enumerate(told.actions):
+            if not action:
+                self._n_observed += int(np.count_nonzero(told.which == i))
         for estimator in (self.direct, *self.models):
             estimator.update(told)
 
@@ -129,16 +131,18 @@ class Knowledge:
         Bounds of intervals that were `put_off` are those of when they were worked out last.
         """
         direct, (intervals, _) = self.direct, self._intersection(put_off=put_off)
+        plays, rewards = direct.plays_.copy(), direct.rewards_.copy()
+        merged = direct.listed_plays_ is not direct.plays_
         return PolicyState(
             bandit=self.bandit,
             epsilon=epsilon,
             intervals=intervals,
             certificate=self._certificate,
             index=direct.upper_index(self._direct_level) if direct.has_index else intervals.upper,
-            plays=direct.plays_.copy(),
-            rewards=direct.rewards_.copy(),
-            listed_plays=direct.listed_plays_.copy(),
-            listed_rewards=direct.listed_rewards_.copy(),
+            plays=plays,
+            rewards=rewards,
+            listed_plays=direct.listed_plays_.copy() if merged else plays,
+            listed_rewards=direct.listed_rewards_.copy() if merged else rewards,
             rank=self._rank,
             conflicts=self.conflicts.copy(),
             rejected=self._rejected,

@@ -113,7 +113,8 @@ class PolicyState:
     def recommending(self, rule: RecommendationRule) -> PolicyState:
         """Return the same state with the leader that a rule names."""
         ranked = self._with(estimates=rule.estimates(self))
-        return ranked._with(leader=rule.leader(ranked))
+        vars(ranked)["leader"] = rule.leader(ranked)
+        return ranked
 
     def _with(self, **changed: Any) -> PolicyState:
         """Return a copy with some fields changed, as `dataclasses.replace` does at ten times the cost."""
