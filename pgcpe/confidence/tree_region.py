@@ -68,7 +68,7 @@ def likelihood_ratio_interval(
     (0.23, 0.771)
     """
     levels = [np.atleast_2d(np.asarray(level, dtype=np.float64)) for level in splits]
-    n, x = np.atleast_1d(np.asarray(plays, dtype=np.float64)), np.atleast_1d(np.asarray(rewards, dtype=np.float64))
+    n, x = (np.ascontiguousarray(counts, dtype=np.float64) for counts in (plays, rewards))  # at least one-dimensional
     nodes = 1
     for d, level in enumerate(levels):
         if level.ndim != 2 or level.shape[0] != nodes or level.shape[1] < 2:
