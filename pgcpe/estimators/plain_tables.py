@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from pgcpe._numba import njit
 from pgcpe.confidence.tree import shrunk_share
 from pgcpe.estimators.base import Estimated
+from pgcpe.estimators.forest_values import STEPS
 from pgcpe.models.derivatives import Layout
 
 __all__ = ["PlainTables"]
@@ -120,7 +121,7 @@ def _variances(slopes, reference, f, shares, n, width, gap):  # type: ignore[no-
         larger[i] = variance[i] = _variance(slopes[i], reference, shares, n, width)
         if gap[i] > 0 and variance[i] > 0:
             there[:] = shares
-            for _ in range(2):
+            for _ in range(STEPS):
                 _step(slopes[i], reference, f, there, n, width, gap[i] / larger[i])
                 larger[i] = max(larger[i], _variance(slopes[i], reference, there, n, width))
     return variance, larger

@@ -73,7 +73,7 @@ class Samples:
         which: NDArray[np.intp],
         rewards: NDArray[np.float64] | None = None,
     ) -> None:
-        """Set the fields, as the constructor of a frozen dataclass does at three times the cost."""
+        """Set the fields: .4 microseconds in place of the 1.1 of a frozen dataclass's constructor."""
         vars(self).update(coding=coding, codes=codes, actions=actions, which=which, rewards=rewards)
 
     def __len__(self) -> int:
@@ -214,11 +214,6 @@ class SamplesBuffer:
         number = np.array([self._actions.setdefault(action, len(self._actions)) for action in samples.actions])
         self._which[start:end] = number[samples.which] if len(samples) else 0
         self._length = end
-
-    @property
-    def n_actions(self) -> int:
-        """The number of distinct actions so far."""
-        return len(self._actions)
 
     def actions(self, start: int = 0) -> tuple[Action, ...]:
         """Return the distinct actions in the order of first play, from the one of that number on."""

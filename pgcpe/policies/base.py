@@ -394,7 +394,9 @@ class Policy:
 
     def result(self, stop_reason: str = "") -> Result:
         """Return what is known now as a `Result`."""
-        shown = self._shown
+        return self._result(self._shown, stop_reason)
+
+    def _result(self, shown: PolicyState, stop_reason: str = "") -> Result:
         return Result(
             recommendation=self.recommendation,
             certified=self.certificate in CERTIFIED,
@@ -437,11 +439,12 @@ class Policy:
         play(self, environment, budget=budget, progress=progress, describe=self._to_close)
         if self.stopped:
             return self.result()
+        shown = self._shown
         if self._sampling.planned or len(self.bandit.arms) == 1:
             left = self._to_close()
         else:
-            left = left_open(self._shown, self._stopping)
-        return self.result(f"the budget of {budget} plays is spent: {left}")
+            left = left_open(shown, self._stopping)
+        return self._result(shown, f"the budget of {budget} plays is spent: {left}")
 
     def _to_close(self) -> str:
         return to_close(self.state, self._stopping.shown(self.state))
