@@ -1,6 +1,6 @@
 """How often an interval ever fails: paths on which some arm's interval misses its expected reward at some play.
 
-    python benchmarks/coverage.py --paths 500 --plays 1000 --rows data/results/coverage.csv
+    python benchmarks/coverage.py --paths 1000 --plays 1000 --rows data/results/coverage.csv
 
 Three small models, watched at every play. The arms are played in turn for the direct means, `do()` alone for the
 observational ones, `do()` and the arms in turn for the pooled trees; nominal error .1 for all arms together.
@@ -133,7 +133,7 @@ def study(paths: int, plays: int, delta: float, seed: int, estimators: dict[str,
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--paths", type=int, default=500)
+    parser.add_argument("--paths", type=int, default=1000)
     parser.add_argument("--plays", type=int, default=1000)
     parser.add_argument("--delta", type=float, default=0.1)
     parser.add_argument("--seed", type=int, default=0)

@@ -29,6 +29,6 @@ def test_the_committed_rows():
     rows = pd.read_csv(ROOT / "data" / "results" / "coverage.csv")
     assert set(rows["model"]) == set(coverage.models())
     assert set(rows["estimator"]) == set(coverage.ESTIMATORS)
-    assert (rows["paths"].min(), rows["plays"].min()) == (500, 1000)
+    assert (rows["paths"].min(), rows["plays"].min()) == (1000, 1000)
     exact = rows[rows["estimator"].isin(EXACT)]
-    assert (exact["failed"] <= stats.binom.ppf(0.9999, 500, exact["nominal"])).all()
+    assert (exact["failed"] <= stats.binom.ppf(0.9999, 1000, exact["nominal"])).all()
