@@ -175,11 +175,11 @@ def loop_arguments(question: Question) -> tuple[Any, ...]:
     tables = environment._parents, environment._offset, environment._cumulative, forced, environment._column
     k, reward = len(bandit.arms), environment.coding.variables.index(bandit.reward)
     known = np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(k), np.ones(k)
-    return np.random.default_rng(SEED), tables, bandit.reward_array, reward, k / DELTA, known
+    return np.random.default_rng(SEED), tables, bandit.reward_array, reward, np.full((2, k), math.log(k / DELTA)), known
 
 
 @njit  # type: ignore[untyped-decorator]
-def lucb_loop(n, rng, tables, worth, reward, inverse_alpha, known):  # type: ignore[no-untyped-def]
+def lucb_loop(n, rng, tables, worth, reward, nats, known):  # type: ignore[no-untyped-def]
     """Play pairs of the highest midpoint and the highest upper end among the rest, n plays in all."""
     parents, offset, cumulative, forced, column = tables
     plays, rewards, done, lower, upper = known
@@ -187,7 +187,7 @@ def lucb_loop(n, rng, tables, worth, reward, inverse_alpha, known):  # type: ign
     codes = np.empty((2, len(column)), dtype=np.int32)
     pair = np.zeros(2, dtype=np.int64)
     for _ in range(n // 2):
-        refresh_kt(plays, rewards, done, math.log(inverse_alpha), lower, upper)
+        refresh_kt(plays, rewards, done, nats, lower, upper)
         leader = 0
         for i in range(1, len(plays)):
             if lower[i] + upper[i] > lower[leader] + upper[leader]:

@@ -78,6 +78,7 @@ ROOMS = [
     "policies.rules.recommendation",
     "policies.rules.phases",
     "policies.rules.sampling",
+    "policies.rules.direct_evidence",
     "policies.rules.stopping",
     "policies.rules.asymptotic",
     "policies.rules.likelihood_set",

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pgcpe._numba import njit
-from pgcpe.confidence.sequences import bernoulli_kl, kt_regret
+from pgcpe.confidence.sequences import bernoulli_kl, regret_since
 
-__all__ = ["pairwise_glr", "transport_costs"]
+__all__ = ["pairwise_glr", "pairwise_glr_since", "transport_costs"]
 
 Floats = NDArray[np.float64]
 
@@ -57,7 +57,47 @@ def pairwise_glr(plays: ArrayLike, rewards: ArrayLike, leader: int, epsilon: flo
     Parameters, range and errors are those of `transport_costs`.
     """
     n, x = _counts(plays, rewards)
-    return np.asarray(statistics(n, x, leader, epsilon))
+    return np.asarray(statistics(n, x, np.zeros(len(n)), np.zeros(len(n)), leader, epsilon))
+
+
+def pairwise_glr_since(
+    plays: ArrayLike,
+    rewards: ArrayLike,
+    before_plays: ArrayLike,
+    before_rewards: ArrayLike,
+    leader: int,
+    epsilon: float = 0.0,
+) -> Floats:
+    """Return the evidence of `pairwise_glr` in the plays since some time, with those before it as the prior.
+
+    The mixtures are Beta(1/2 + successes before, 1/2 + failures before), fixed when the betting begins, and the
+    likelihoods are those of the plays since. If the leader was fixed then too, the best arm is the only one that can be
+    ruled out wrongly: that it ever is at ``log(1/alpha)`` has probability at most alpha, however many arms there are.
+
+    Parameters
+    ----------
+    plays, rewards
+        Arrays over the arms, of all plays.
+    before_plays, before_rewards
+        Those of the plays before.
+    leader, epsilon
+        As for `transport_costs`.
+
+    Returns
+    -------
+    numpy.ndarray
+        In nats, infinite at the leader.
+
+    Examples
+    --------
+    >>> pairwise_glr_since([20, 20], [16, 4], [10, 10], [8, 2], leader=0).round(3)
+    array([  inf, 3.196])
+    """
+    n, x = _counts(plays, rewards)
+    n_before, x_before = _counts(before_plays, before_rewards)
+    if n_before.shape != n.shape or np.any(n_before > n):
+        raise ValueError("before_plays must have one entry for each arm, none above plays")
+    return np.asarray(statistics(n, x, n_before, x_before, leader, epsilon))
 
 
 def _counts(plays: ArrayLike, rewards: ArrayLike) -> tuple[Floats, Floats]:
@@ -68,14 +108,13 @@ def _counts(plays: ArrayLike, rewards: ArrayLike) -> tuple[Floats, Floats]:
 
 
 @njit(cache=True)
-def statistics(n, x, h, epsilon):  # type: ignore[no-untyped-def]
-    """Return `pairwise_glr` for checked arrays."""
-    found = pairs(n, x, h, epsilon)[0]
-    of_leader = kt_regret(x[h], n[h]) if n[h] > 0 else 0.0
+def statistics(n, x, n_before, x_before, h, epsilon):  # type: ignore[no-untyped-def]
+    """Return `pairwise_glr_since` for checked arrays."""
+    since, gained = n - n_before, np.maximum(x - x_before, 0.0)
+    found = pairs(since, gained, h, epsilon)[0]
+    of_leader = regret_since(gained[h], since[h], x_before[h], n_before[h])
     for i in range(len(n)):
-        if n[i] > 0:
-            found[i] -= kt_regret(min(x[i], n[i]), n[i])
-        found[i] -= of_leader
+        found[i] -= of_leader + regret_since(gained[i], since[i], x_before[i], n_before[i])
     return found
 
 

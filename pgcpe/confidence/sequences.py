@@ -55,7 +55,8 @@ def kt_interval(plays: ArrayLike, rewards: ArrayLike, alpha: float) -> Intervals
         raise ValueError(f"plays and rewards must be finite arrays over the arms, but got {plays!r} and {rewards!r}")
     x = np.clip(x, 0, n)
     lower, upper = np.zeros(len(n)), np.ones(len(n))
-    refresh_kt(n, x, np.full(len(n), -1.0), math.log(1 / probability("alpha", alpha)), lower, upper)
+    nats = np.full((2, len(n)), -math.log(probability("alpha", alpha)))
+    refresh_kt(n, x, np.full(len(n), -1.0), nats, lower, upper)
     return Intervals(lower, upper)
 
 
@@ -133,15 +134,19 @@ def asymptotic_threshold(plays: float, alpha: float) -> float:
 
 
 @njit(cache=True)
-def refresh_kt(plays, rewards, done, log_inverse_alpha, lower, upper):  # type: ignore[no-untyped-def]
-    """Recompute the bounds of `kt_interval` in place for the arms whose plays are not those of `done`."""
+def refresh_kt(plays, rewards, done, nats, lower, upper):  # type: ignore[no-untyped-def]
+    """Recompute the bounds of `kt_interval` in place for the arms whose plays are not those of `done`.
+
+    ``nats`` has a row of lower and one of upper ends: -log of the error probability of each.
+    """
     for i in range(len(plays)):
         n, x = plays[i], min(max(rewards[i], 0.0), plays[i])
         if n == done[i] or n == 0:
             continue
         done[i] = n
-        level = (log_inverse_alpha + kt_regret(x, n)) / n
-        lower[i], upper[i] = 1.0 - _kl_upper(1.0 - x / n, level), _kl_upper(x / n, level)
+        regret = kt_regret(x, n)
+        lower[i] = 1.0 - _kl_upper(1.0 - x / n, (nats[0, i] + regret) / n)
+        upper[i] = _kl_upper(x / n, (nats[1, i] + regret) / n)
 
 
 @njit(cache=True)
@@ -179,9 +184,24 @@ def bernoulli_kl(p, q):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def kt_regret(x, n):  # type: ignore[no-untyped-def]
     """Return the log of the largest likelihood over its Beta(1/2, 1/2) mixture."""
+    return regret_since(x, n, 0.0, 0.0)
+
+
+@njit(cache=True)
+def regret_since(x, n, x_before, n_before):  # type: ignore[no-untyped-def]
+    """Return the same for a mixture whose prior was fed n_before plays that gave x_before."""
+    if n <= 0.0:
+        return 0.0
+    x = min(x, n)
     best = 0.0
     if x > 0.0:
         best += x * math.log(x / n)
     if x < n:
         best += (n - x) * math.log((n - x) / n)
-    return best - (math.lgamma(x + 0.5) + math.lgamma(n - x + 0.5) - math.lgamma(n + 1.0) - math.log(math.pi))
+    a, b = x_before + 0.5, max(n_before - x_before, 0.0) + 0.5
+    return best - (_log_beta(a + x, b + n - x) - _log_beta(a, b))
+
+
+@njit(cache=True)
+def _log_beta(a, b):  # type: ignore[no-untyped-def]
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from pgcpe.plays.samples import Samples
 __all__ = [
     "Arms",
     "Comparison",
+    "EndLevels",
     "Estimate",
     "Estimated",
     "Estimator",
@@ -105,6 +107,22 @@ class Comparison(NamedTuple):
     intervals: Intervals
 
 
+class EndLevels(NamedTuple):
+    """Error probabilities of the bounds by which a leader is separated from the other arms.
+
+    Attributes
+    ----------
+    upper
+        Of the upper end of one arm that is fixed beforehand. Only that of the best arm can make a wrong stop, so that
+        it is not divided among the arms.
+    lower
+        Of the lower ends of all arms that may lead, together.
+    """
+
+    upper: float
+    lower: float
+
+
 class IntervalEstimator(Estimator):
     """An estimator that claims an interval for every arm.
 
@@ -143,6 +161,21 @@ class IntervalEstimator(Estimator):
         By default there are none: nothing is put off.
         """
         return False
+
+    def compare(self, levels: EndLevels, asked: Comparison, named: Sequence[int] = ()) -> Intervals:
+        """Return bounds that decide a comparison: the leader's lower end, and upper ends as far as they are in the way.
+
+        Parameters
+        ----------
+        levels
+            What an upper end of one fixed arm, and the lower ends of all that may lead, may err in.
+        asked
+            What is compared, and what is known of the ends from elsewhere.
+        named
+            The leaders at the scheduled numbers of plays: what begins there may be claimed for that arm alone.
+        """
+        lower = self.intervals(levels.lower / self.n_events_).lower
+        return Intervals(lower, self.intervals(levels.upper).upper)
 
 
 class Estimated(NamedTuple):

@@ -136,8 +136,9 @@ class EmpiricalMeans(DirectEstimator):
         started(self)
         if probability("level", level) != self._level:
             self._done[:], self._level = 0, level
+            self._nats = np.full((2, len(self._done)), -math.log(level))
         if self.radius == "kt":
-            refresh_kt(self.plays_, self.rewards_, self._done, -math.log(level), self._lower, self._upper)
+            refresh_kt(self.plays_, self.rewards_, self._done, self._nats, self._lower, self._upper)
         elif self.radius == "kl":
             return kl_intervals(self.plays_, self.rewards_, self._iteration, level * self.n_events_)
         elif self.radius in ("lucb1", "lil"):

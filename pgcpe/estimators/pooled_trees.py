@@ -17,6 +17,7 @@ from pgcpe.confidence.tree import Walk, shrunk_share
 from pgcpe.estimators.base import (
     Arms,
     Comparison,
+    EndLevels,
     Estimated,
     IntervalEstimator,
     PairwiseEstimator,
@@ -97,6 +98,7 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         self._counts, self._own = self._forest.counts(), self._forest.counts()
         self._direct = np.zeros((2, len(bandit.arms)))  # own plays and the sums of their rewards
         self._regions, self._bounds = Regions(self._forest, snapshot_share(0)), TreeBounds(self._forest, self.served_)
+        self._compared: dict[EndLevels, TreeBounds] = {}
         self._snapshots, self._next_snapshot, self._plays = 0, FIRST_SNAPSHOT, 0
         self._depth_of: dict[frozenset[str], NDArray[np.int8]] = {}
         self._refresh = checked_refresh(self.refresh)
@@ -179,6 +181,13 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         """Work out those ends that a comparison turns on."""
         due = last_due(self._plays, self._refresh)
         return self._bounds.tighten(self._counts, self._regions, due, level, asked)
+
+    def compare(self, levels: EndLevels, asked: Comparison, named: Sequence[int] = ()) -> Intervals:
+        """Return bounds that decide a comparison; those in the way are worked out."""
+        if levels not in self._compared:
+            self._compared[levels] = TreeBounds(self._forest, self.served_)
+        due = last_due(self._plays, self._refresh)
+        return self._compared[levels].compare(self._counts, self._regions, due, levels, asked, named)
 
     # ------------------------------------------------------------------------------------------------ arms in pairs
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from pgcpe._numba import njit
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.confidence.tree import Tree
 from pgcpe.confidence.tree_region import bound_since
-from pgcpe.estimators.base import Comparison
+from pgcpe.estimators.base import Comparison, EndLevels
 from pgcpe.estimators.forest import Counts, Forest, tree_of
 
 __all__ = ["Regions", "TreeBounds"]
@@ -21,6 +22,25 @@ Floats = NDArray[np.float64]
 
 OTHERS_EVERY = 3
 """An end is taken of the region that was tightest for it, and of all of them every third time."""
+
+
+ANY, NONE = -1, -2
+"""In place of the arm of which a region bounds the lower end: any arm, or none."""
+
+
+class Spent(NamedTuple):
+    """What the ends of bounds spend.
+
+    Attributes
+    ----------
+    nats
+        Array (2, regions): -log of the error probability of a lower (row 0) and an upper end (row 1) in each region.
+    lower_of
+        Array over the regions: of which arm it bounds the lower end; `ANY` or `NONE`.
+    """
+
+    nats: Floats
+    lower_of: NDArray[np.int64]
 
 
 class Regions:
@@ -37,24 +57,39 @@ class Regions:
     ----------
     shares
         Those of all regions.
+    numbers
+        Their numbers: 0 for that since the start, j for that begun at the j-th snapshot.
     before
         The counts at which they begin, one row for each region.
     """
 
     def __init__(self, forest: Forest, share: float) -> None:
-        self.shares = np.array([share])
+        self.shares, self.numbers, self._last = np.array([share]), np.zeros(1, dtype=np.int64), 0
         self.before = Counts(*(zeros[None] for zeros in forest.counts()))
 
-    def nats(self, level: float) -> Floats:
-        """Return -log of what each of them spends of an error probability."""
-        return -np.log(level * self.shares)
+    def jointly(self, level: float) -> Spent:
+        """Return what bounds spend that hold for all arms, each but with an error probability."""
+        nats = -np.log(level * self.shares)
+        return Spent(np.vstack([nats, nats]), np.full(len(nats), ANY))
+
+    def for_leader(self, levels: EndLevels, named: Sequence[int], n_arms: int) -> Spent:
+        """Return what bounds spend by which a leader is separated (`IntervalEstimator.compare`).
+
+        The lower end of any arm is taken of the region since the start, at its share over the number of arms; that of
+        the arm that led when another region began, of that too, at its whole share.
+        """
+        nats = -np.log(np.outer([levels.lower, levels.upper], self.shares))
+        nats[0, 0] += math.log(n_arms)
+        leaders = [ANY if j == 0 else named[j - 1] if j <= len(named) else NONE for j in self.numbers.tolist()]
+        return Spent(nats, np.array(leaders, dtype=np.int64))
 
     def begin(self, counts: Counts, share: float, most: int) -> None:
         """Begin one more, and give up the oldest but that since the start where there would be more than `most`."""
         kept = np.arange(len(self.shares))
         if len(kept) > most:
             kept = np.delete(kept, 1)
-        self.shares = np.append(self.shares[kept], share)
+        self._last += 1
+        self.shares, self.numbers = np.append(self.shares[kept], share), np.append(self.numbers[kept], self._last)
         self.before = Counts(*(np.vstack([old[kept], now]) for old, now in zip(self.before, counts, strict=True)))
 
 
@@ -104,6 +139,10 @@ class TreeBounds:
     def known(self, level: float) -> Intervals:
         """Return the tightest so far; [0, 1] for arms without a tree."""
         self._at_level(level)
+        return self._tightest
+
+    @property
+    def _tightest(self) -> Intervals:
         lower, upper = self._bounds.at
         return Intervals(lower, upper)
 
@@ -116,10 +155,24 @@ class TreeBounds:
         turn = -1
         if rounds != self._rounds:
             self._rounds, turn, self._turn = rounds, self._turn, (self._turn + 1) % len(self._served)
+        return self._tighten(counts, regions, rounds, regions.jointly(level), asked, turn)
+
+    def compare(
+        self, counts: Counts, regions: Regions, rounds: int, levels: EndLevels, asked: Comparison, named: Sequence[int]
+    ) -> Intervals:
+        """Work out what a comparison asks for of bounds that hold for one arm and for the leader; return them."""
+        spent = regions.for_leader(levels, named, max(int(np.count_nonzero(self._served)), 1))
+        self._tighten(counts, regions, rounds, spent, asked, -1)
+        return self._tightest
+
+    def _tighten(
+        self, counts: Counts, regions: Regions, rounds: int, spent: Spent, asked: Comparison, turn: int
+    ) -> bool:
         return bool(
             _tighten(
-                *(self._forest, counts, regions.before, regions.nats(level), self._served, self._bounds, rounds),
-                *(turn, asked.leader, asked.contenders, asked.epsilon, asked.intervals.upper.copy()),
+                *(self._forest, counts, regions.before, spent, self._served, self._bounds, rounds),
+                *(turn, asked.leader, asked.contenders, asked.epsilon),
+                *(asked.intervals.lower[asked.leader], asked.intervals.upper.copy()),
             )
         )
 
@@ -127,7 +180,7 @@ class TreeBounds:
         """Return all bounds as of now, which is not remembered."""
         self._at_level(level)
         bounds = Bounds(self._bounds.at.copy(), *_nothing_done(len(self._served)))
-        _work_out_all(self._forest, counts, regions.before, regions.nats(level), self._served, bounds, 0)
+        _work_out_all(self._forest, counts, regions.before, regions.jointly(level), self._served, bounds, 0)
         lower, upper = bounds.at
         return Intervals(lower, upper)
 
@@ -149,20 +202,20 @@ def _nothing_done(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray
 
 
 @njit(cache=True)
-def _tighten(forest, counts, before, nats, served, bounds, rounds, turn, leader, contenders, epsilon, upper):  # type: ignore[no-untyped-def]
+def _tighten(forest, counts, before, spent, served, bounds, rounds, turn, leader, contenders, epsilon, lower, upper):  # type: ignore[no-untyped-def]
     """Work out the ends of the leader and of the arm whose turn it is, then upper ends as long as they are in the way.
 
-    ``upper`` are the upper ends of the arms by all that is known, and are used up.
+    ``lower`` is the leader's lower end by all that is known, ``upper`` the upper ends of the arms, which are used up.
     """
     any_, i, first = False, leader, 0
     while i >= 0:
         for end in range(first, 2 if served[i] else 0):
-            any_ |= _work_out(forest, counts, before, nats, bounds, rounds, end, i)
+            any_ |= _work_out(forest, counts, before, spent, bounds, rounds, end, i)
         upper[i] = min(upper[i], bounds.at[1, i])
         if turn >= 0:
             i, turn = turn, -1
             continue
-        i, first = _in_the_way(upper, contenders, leader, bounds.at[0, leader] + epsilon), 1
+        i, first = _in_the_way(upper, contenders, leader, max(bounds.at[0, leader], lower) + epsilon), 1
         if i >= 0 and (not served[i] or bounds.done[1, i] == rounds):
             break
     return any_
@@ -179,24 +232,26 @@ def _in_the_way(upper, contenders, leader, lowest):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True)
-def _work_out_all(forest, counts, before, nats, served, bounds, rounds):  # type: ignore[no-untyped-def]
+def _work_out_all(forest, counts, before, spent, served, bounds, rounds):  # type: ignore[no-untyped-def]
     for i in range(len(served)):
         for end in range(2 if served[i] else 0):
-            _work_out(forest, counts, before, nats, bounds, rounds, end, i)
+            _work_out(forest, counts, before, spent, bounds, rounds, end, i)
 
 
 @njit(cache=True)
-def _work_out(forest, counts, before, nats, bounds, rounds, end, i):  # type: ignore[no-untyped-def]
+def _work_out(forest, counts, before, spent, bounds, rounds, end, i):  # type: ignore[no-untyped-def]
     """Work out one end of an arm unless that was done after these rounds; return whether it was not."""
     if bounds.done[end, i] == rounds:
         return False
     all_, tightest = bounds.times[end, i] % OTHERS_EVERY == 0, bounds.tightest[end, i]
     best, now = float(end), tree_of(forest, counts, i)
-    for j in range(len(nats)):
-        if all_ or j == tightest:
+    all_ |= end == 0 and spent.lower_of[tightest] != ANY and spent.lower_of[tightest] != i
+    for j in range(len(spent.lower_of)):
+        claimed = end == 1 or spent.lower_of[j] == ANY or spent.lower_of[j] == i
+        if claimed and (all_ or j == tightest):
             earlier = tree_of(forest, Counts(before.into[j], before.n[j], before.x[j]), i)
             since = Tree(now.arity, now.into - earlier.into, now.n - earlier.n, now.x - earlier.x)
-            bound = bound_since(since, earlier, nats[j], end == 1) if since.into[0] > 0 else float(end)
+            bound = bound_since(since, earlier, spent.nats[end, j], end == 1) if since.into[0] > 0 else float(end)
             if bound < best if end == 1 else bound > best:
                 best, bounds.tightest[end, i] = bound, j
     bounds.at[end, i] = min(bounds.at[end, i], best) if end == 1 else max(bounds.at[end, i], best)

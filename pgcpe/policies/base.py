@@ -64,6 +64,10 @@ def _rows_to_look(n_plays: int, row: int) -> int:
     return next_due(n_plays + row, None) - n_plays
 
 
+def _first(n: int, samples: Samples) -> Samples:
+    return samples if len(samples) <= n else samples.rows(slice(n))
+
+
 class Policy:
     """Estimators, a sampling rule, a recommendation rule and a stopping rule, composed.
 
@@ -238,11 +242,18 @@ class Policy:
         told = self._encoder.encode(actions, samples, missing=missing)
         left: Samples | None = told if len(told) else None
         while left is not None:
-            n = self._plan.cross_off(left, partial(_rows_to_look, self.n_plays))
+            most = min(self._knowledge.to_name, self._stopping.next_look(self.n_plays) - self.n_plays)
+            n = self._plan.cross_off(_first(most, left), partial(_rows_to_look, self.n_plays))
             now, left = (left, None) if n == len(left) else (left.rows(slice(n)), left.rows(slice(n, None)))
             self._knowledge.learn(now)
-            if not self._plan.left or (not self._plan.followed and _rows_to_look(self.n_plays - 1, 0) == 1):
+            if (
+                not self._plan.left
+                or (not self._plan.followed and _rows_to_look(self.n_plays - 1, 0) == 1)
+                or self._stopping.next_look(self.n_plays - 1) == self.n_plays
+            ):
                 self._look()
+            if self._knowledge.to_name == 0:
+                self._knowledge.name(self.state)
         return self
 
     def _look(self) -> None:

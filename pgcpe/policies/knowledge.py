@@ -15,10 +15,18 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.estimators.base import GRAPH, Comparison, Estimator, IntervalEstimator, Rejected
 from pgcpe.estimators.empirical_means import DirectEstimator
+from pgcpe.estimators.schedule import FIRST_SNAPSHOT, GROWTH
 from pgcpe.graphs.states import shown
 from pgcpe.plays.samples import Samples, SamplesBuffer
 from pgcpe.policies.error_budget import ErrorBudget
-from pgcpe.policies.rules.base import PolicyState, RecommendationRule, SamplingRule, Seed, StoppingRule
+from pgcpe.policies.rules.base import (
+    NamedLeader,
+    PolicyState,
+    RecommendationRule,
+    SamplingRule,
+    Seed,
+    StoppingRule,
+)
 
 __all__ = ["Contradictions", "Knowledge", "check_budgets", "check_parts", "check_rules"]
 
@@ -84,6 +92,17 @@ class Knowledge:
         self._rank = generator(seed).permutation(n_arms)
         self.conflicts, self._refuted = np.zeros(n_arms, dtype=np.bool_), [False] * len(self.models)
         self.told, self._n_observed = SamplesBuffer(bandit.coding), 0
+        self._named: tuple[NamedLeader, ...] = ()
+
+    @property
+    def to_name(self) -> int:
+        """How many plays more make a leader to be named."""
+        return int(FIRST_SNAPSHOT * GROWTH ** len(self._named)) - len(self.told)
+
+    def name(self, state: PolicyState) -> None:
+        """Keep the leader of now, and the direct plays until now."""
+        counts = state.plays, state.rewards, state.listed_plays, state.listed_rewards
+        self._named = (*self._named, NamedLeader(state.leader, *counts))
 
     def learn(self, told: Samples) -> None:
         """Hand plays to all estimators."""
@@ -149,6 +168,7 @@ class Knowledge:
             models=tuple(model for model, gone in zip(self.models, self._refuted, strict=True) if not gone),
             n_plays=len(self.told),
             n_observed=self._n_observed,
+            named=self._named,
         )
 
     @property

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from pgcpe._checks import one_of
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import Estimator
+from pgcpe.estimators.base import EndLevels, Estimator
 from pgcpe.estimators.bglm import BGLM
 from pgcpe.estimators.pooled_bglm import PooledBGLM
 from pgcpe.estimators.pooled_trees import PooledTrees
@@ -19,10 +19,11 @@ from pgcpe.policies.base import Policy
 from pgcpe.policies.error_budget import ErrorBudget
 from pgcpe.policies.rules.asymptotic import PairwiseAsymptotic
 from pgcpe.policies.rules.base import SamplingRule, Seed, StoppingRule, n_arms_of
+from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels
 from pgcpe.policies.rules.likelihood_set import LikelihoodRatioSet
 from pgcpe.policies.rules.monitored import MonitoredRules
 from pgcpe.policies.rules.recommendation import MostSpecificEstimate
-from pgcpe.policies.rules.stopping import DirectPairs, PairwiseGLR, SeparatedOrRuledOut
+from pgcpe.policies.rules.stopping import DirectPairs, LeaderBounds, PairwiseGLR, SeparatedOrRuledOut
 from pgcpe.policies.rules.variance_reduction import GreatestProgress, HighestChallenger, ObserveLeaderAndOpen
 
 __all__ = ["PooledCCPE"]
@@ -30,14 +31,22 @@ __all__ = ["PooledCCPE"]
 DEFAULT = {"exact": "cycle", "direct": "cycle", "numerical": "progress", "asymptotic": "progress"}
 """The guarantees, and what is played for each unless one says otherwise."""
 
-INTERVALS = ("direct intervals", "tree intervals")
-
-DIRECT = {"pairwise GLR": 1.0}
-EXACT = {"direct intervals": 0.15, "tree intervals": 0.45, "pairwise GLR": 0.4}
-ASYMPTOTIC = {"asymptotic pairs": 0.9, "pairwise GLR": 0.1}
-ASYMPTOTIC_LINKED = {"asymptotic pairs": 0.8, "link test": 0.1, "pairwise GLR": 0.1}
+DIRECT = {"direct upper end": 0.1, "direct lower ends": 0.05, "pairs since naming": 0.75, "pairwise GLR": 0.1}
+EXACT = {
+    "direct upper end": 0.075,
+    "direct lower ends": 0.075,
+    "tree upper end": 0.225,
+    "tree lower ends": 0.225,
+    "pairs since naming": 0.36,
+    "pairwise GLR": 0.04,
+}
+ASYMPTOTIC = {"asymptotic pairs": 0.9, "pairs since naming": 0.09, "pairwise GLR": 0.01}
+ASYMPTOTIC_LINKED = {**ASYMPTOTIC, "asymptotic pairs": 0.8, "link test": 0.1}
 NUMERICAL = {"coefficients": 0.5, "link test": 0.1, **{event: 0.4 * share for event, share in EXACT.items()}}
-"""How the delta of each guarantee is split; the last entry of all but the first two is for what takes over."""
+"""How the delta of each guarantee is split; in the last three there is a share for what takes over."""
+
+SHOWN = {"direct intervals": 0.25, "tree intervals": 0.75}
+"""How another delta is split among the intervals that are shown and that contradict each other or not."""
 
 
 class PooledCCPE(Policy):
@@ -127,7 +136,7 @@ class PooledCCPE(Policy):
             recommendation=MostSpecificEstimate(),
             stopping=MonitoredRules(rules, guarantee),
             error_budget=budgets[guarantee],
-            shown=ErrorBudget({event: EXACT[event] for event in INTERVALS}, delta),
+            shown=ErrorBudget(SHOWN, delta),
             epsilon=epsilon,
             delta=delta,
             seed=seed,
@@ -158,26 +167,34 @@ def _shares(model: str | BGLM | None) -> dict[str, Mapping[str, float]]:
 
 def _rules(bandit: CausalBandit, budgets: Mapping[str, ErrorBudget]) -> dict[str, StoppingRule]:
     """Return the rules of all guarantees, each with what it may spend of its own delta."""
-    pairs = max(len(bandit.arms) - 1, 1)
-    listed = max(len(bandit.listed) - 1, 1)
+    n_arms, listed = len(bandit.arms), len(bandit.listed)
+    pairs = max(n_arms - 1, 1)
 
-    def direct(budget: ErrorBudget) -> PairwiseGLR:
+    def in_pairs(budget: ErrorBudget) -> PairwiseGLR:
         """Return the rule for direct plays at its share of a budget."""
-        return PairwiseGLR(budget.spend("pairwise GLR", over=pairs, by="PairwiseGLR"))
+        return PairwiseGLR(PairLevels.spend(budget, pairs, by="PairwiseGLR"))
 
-    asymptotic = budgets["asymptotic"]
+    def exact(budget: ErrorBudget) -> SeparatedOrRuledOut:
+        """Return the exact rule at its share of a budget."""
+        trees = budget.spend("tree upper end", by="PooledTrees")
+        lower = n_arms * budget.spend("tree lower ends", over=n_arms, by="PooledTrees")
+        bounds = LeaderBounds(DirectEnds.spend(budget, n_arms, by="DirectEnds"), EndLevels(trees, lower))
+        return SeparatedOrRuledOut(in_pairs(budget), bounds)
+
+    direct, asymptotic = budgets["direct"], budgets["asymptotic"]
+    ends = DirectEnds.spend(direct, listed, by="DirectPairs")
     rules: dict[str, StoppingRule] = {
-        "direct": DirectPairs(budgets["direct"].spend("pairwise GLR", over=listed, by="DirectPairs")),
-        "exact": SeparatedOrRuledOut(direct(budgets["exact"])),
+        "direct": DirectPairs(PairLevels.spend(direct, max(listed - 1, 1), by="DirectPairs"), ends),
+        "exact": exact(budgets["exact"]),
         "asymptotic": PairwiseAsymptotic(
             asymptotic.spend("asymptotic pairs", over=pairs, by="PairwiseAsymptotic"),
-            direct(asymptotic),
-            shown_level=asymptotic.delta / len(bandit.arms),
+            in_pairs(asymptotic),
+            shown_level=asymptotic.delta / n_arms,
         ),
     }
     if "numerical" in budgets:
         numerical = budgets["numerical"]
-        otherwise = SeparatedOrRuledOut(direct(numerical))
+        otherwise = exact(numerical)
         rules["numerical"] = LikelihoodRatioSet(numerical.spend("coefficients", by="LikelihoodRatioSet"), otherwise)
     return rules
 

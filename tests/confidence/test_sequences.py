@@ -93,7 +93,7 @@ def test_alpha_must_be_a_probability(alpha):
 def test_only_arms_with_new_plays_are_recomputed():
     plays, rewards = np.array([5.0, 8.0, 0.0]), np.array([2.0, 8.0, 0.0])
     done, lower, upper = np.array([5.0, 7.0, 0.0]), np.full(3, 0.25), np.full(3, 0.75)
-    refresh_kt(plays, rewards, done, math.log(1 / 0.1), lower, upper)
+    refresh_kt(plays, rewards, done, np.full((2, len(plays)), -math.log(0.1)), lower, upper)
     fresh = kt_interval(plays, rewards, 0.1)
     assert lower.tolist() == [0.25, fresh.lower[1], 0.25]
     assert upper.tolist() == [0.75, fresh.upper[1], 0.75]

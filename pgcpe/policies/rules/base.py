@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from pgcpe.plays.actions import Action
 
 __all__ = [
     "Differences",
+    "NamedLeader",
     "PolicyState",
     "RecommendationRule",
     "SamplingRule",
@@ -57,6 +59,24 @@ class Differences(NamedTuple):
     by: NDArray[np.intp]
 
 
+class NamedLeader(NamedTuple):
+    """The leader at a scheduled number of plays, and the direct plays until then: functions of those plays alone.
+
+    Attributes
+    ----------
+    arm
+        Its index.
+    plays, rewards, listed_plays, listed_rewards
+        As in `PolicyState`.
+    """
+
+    arm: int
+    plays: Floats
+    rewards: Floats
+    listed_plays: Floats
+    listed_rewards: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class PolicyState:
     """What a policy knows when it decides; all of its rules get the same value.
@@ -86,6 +106,8 @@ class PolicyState:
         The estimators besides the direct means, each of which assumes more than those before it.
     n_plays, n_observed
         All plays told, and those of ``do()``.
+    named
+        The leaders at 64, 256, 1,024, ... plays, as far as these were told.
     leader
         The arm that the recommendation rule names, by its index; -1 as long as it has not been asked.
     estimates
@@ -107,6 +129,7 @@ class PolicyState:
     models: tuple[Estimator, ...]
     n_plays: int
     n_observed: int
+    named: tuple[NamedLeader, ...] = ()
     leader: int = -1
     estimates: Floats = dataclasses.field(default_factory=lambda: np.empty(0))
 
@@ -309,6 +332,13 @@ class StoppingRule(ABC):
     def check(self, state: PolicyState) -> Verdict:
         """Return whether to stop now."""
 
+    def next_look(self, n_plays: int) -> int:
+        """Return the next number of plays after these at which the rule has to be asked, whatever is still to be told.
+
+        By default none: it is asked whenever all that was asked for has been told.
+        """
+        return sys.maxsize
+
     def contenders(self, state: PolicyState) -> Bools:
         """Return which arms only intervals can rule out, by default all but the leader."""
         return np.asarray(np.arange(len(state.plays)) != state.leader)
@@ -316,6 +346,10 @@ class StoppingRule(ABC):
     def unresolved(self, state: PolicyState) -> Bools:
         """Return which arms are not ruled out yet, by default all but the leader."""
         return np.asarray(np.arange(len(state.plays)) != state.leader)
+
+    def upper(self, state: PolicyState) -> Floats:
+        """Return the upper ends by which challengers are ranked, by default those of the intervals."""
+        return state.intervals.upper
 
     def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
         """Return about how many plays it takes to resolve a gap; infinite if unknown."""

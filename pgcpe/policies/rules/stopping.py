@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgcpe.confidence.intervals import probability
-from pgcpe.confidence.pairwise import statistics
-from pgcpe.estimators.base import IntervalEstimator
+from pgcpe.confidence.intervals import Intervals, probability
+from pgcpe.estimators.base import Comparison, EndLevels, IntervalEstimator, PairwiseEstimator
 from pgcpe.plays.actions import Action
-from pgcpe.policies.rules.base import NOT_YET, PolicyState, StoppingRule, Verdict
+from pgcpe.policies.rules.base import NOT_YET, NamedLeader, PolicyState, StoppingRule, Verdict
+from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels, evidence_in_pairs, naming_share
 
 __all__ = [
     "DirectPairs",
+    "LeaderBounds",
     "MostPlayed",
     "PairwiseGLR",
     "SeparatedIntervals",
@@ -83,22 +84,32 @@ class PairwiseGLR(StoppingRule):
     chose the plays (`pairwise_glr`). It looks at differences, and so needs less than intervals that are separated. It
     knows no graph, except that it may have merged arms.
 
+    Where the leader was named before the plays that rule an arm out, only the pair of that leader and the best arm can
+    be decided wrongly: there the level is divided among the times of naming alone (`pairwise_glr_since`).
+
     Parameters
     ----------
-    level
-        The error probability of a pair.
+    levels
+        The error probability of a pair, or `PairLevels`.
     """
 
-    def __init__(self, level: float) -> None:
-        self._threshold = -math.log(probability("level", level))
+    def __init__(self, levels: float | PairLevels) -> None:
+        self._levels = levels if isinstance(levels, PairLevels) else PairLevels(levels)
+        self._threshold = -math.log(probability("level", max(self._levels.each, self._levels.since * naming_share(2))))
 
     def evidence(self, state: PolicyState) -> NDArray[np.float64]:
         """Return the evidence of direct plays against each arm, in nats; infinite at the leader."""
-        return np.asarray(statistics(state.plays, state.rewards, state.leader, state.epsilon))
+        return self._evidence(state)[0]
+
+    def _evidence(self, state: PolicyState) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the evidence, and what of it is asked."""
+        counts = state.plays, state.rewards, state.named
+        return evidence_in_pairs(self._levels, *counts, state.leader, state.epsilon)
 
     def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
         """Return which arms are not ruled out by direct plays."""
-        return np.asarray(~(self.evidence(state) >= self._threshold))
+        evidence, threshold = self._evidence(state)
+        return np.asarray(~(evidence >= threshold))
 
     def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
         """Return about how many plays, half of each arm, resolve a pair whose means differ by a gap."""
@@ -111,44 +122,125 @@ class PairwiseGLR(StoppingRule):
 
     def check(self, state: PolicyState) -> Verdict:
         """Return whether the least statistic is large enough."""
-        evidence = self.evidence(state)
-        nearest = int(evidence.argmin())
-        if not evidence[nearest] >= self._threshold:
+        evidence, threshold = self._evidence(state)
+        nearest = int((evidence - threshold).argmin())
+        if not evidence[nearest] >= threshold[nearest]:
             return NOT_YET
-        assumed, reason = merging_assumed(state), self._reason(state, state.bandit.arms[nearest], evidence[nearest])
+        assumed = merging_assumed(state)
+        reason = _ruled_out(state, state.bandit.arms[nearest], evidence[nearest], threshold[nearest])
         return Verdict(True, reason, "exact" if assumed else "direct", state.leader, assumed)
-
-    def _reason(self, state: PolicyState, nearest: Action, evidence: float) -> str:
-        return (
-            f"{no_better(state)}: of all others direct plays rule out {nearest} least, by "
-            f"{evidence:.2f} of {self._threshold:.2f} nats"
-        )
 
 
 class DirectPairs(PairwiseGLR):
     """`PairwiseGLR` over all *listed* arms, each by the plays of itself alone: it holds even if the graph is wrong.
 
     Where the graph merged arms the recommended class is represented by its first listed arm, and every other listed arm
-    has to be ruled out by plays of its own.
+    has to be ruled out by plays of its own, in pairs or by the ends of its confidence sequence.
+
+    Parameters
+    ----------
+    levels
+        As for `PairwiseGLR`.
+    ends
+        The ends by which arms are separated, too.
     """
 
-    def check(self, state: PolicyState) -> Verdict:
-        """Return whether the least statistic of all listed arms is large enough."""
-        bandit = state.bandit
+    def __init__(self, levels: float | PairLevels, ends: DirectEnds | None = None) -> None:
+        super().__init__(levels)
+        self._ends = ends
+
+    def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
+        """Return which arms are not ruled out, by the listed arm that each stands for."""
+        if state.bandit.merges_arms:
+            return super().unresolved(state)
+        evidence, threshold, separated = self._by_name(state)
+        return np.asarray(~(evidence >= threshold) & ~separated)
+
+    def _by_name(self, state: PolicyState) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        """Return of all listed arms the evidence, what of it is asked, and whether the ends separate them."""
+        bandit, plays, rewards = state.bandit, state.listed_plays, state.listed_rewards
         h = bandit.listed_index(bandit.arms[state.leader])
-        evidence = statistics(state.listed_plays, state.listed_rewards, h, state.epsilon)
-        nearest = int(evidence.argmin())
-        if not evidence[nearest] >= self._threshold:
+        named = [
+            NamedLeader(bandit.listed_index(bandit.arms[then.arm]), then.listed_plays, then.listed_rewards, *then[3:])
+            for then in state.named
+        ]
+        evidence, threshold = evidence_in_pairs(self._levels, plays, rewards, named, h, state.epsilon)
+        separated = np.zeros(len(plays), dtype=np.bool_)
+        if self._ends is not None:
+            ends = self._ends.now(plays, rewards)
+            separated = ends.upper <= ends.lower[h] + state.epsilon
+        return evidence, threshold, separated
+
+    def check(self, state: PolicyState) -> Verdict:
+        """Return whether every listed arm is ruled out."""
+        evidence, threshold, separated = self._by_name(state)
+        beyond = np.where(separated, math.inf, evidence - threshold)
+        nearest = int(beyond.argmin())
+        if not beyond[nearest] >= 0.0:
             return NOT_YET
-        return Verdict(True, self._reason(state, bandit.listed[nearest], evidence[nearest]), "direct", state.leader)
+        if math.isinf(beyond[nearest]):
+            reason = f"{no_better(state)}: all are below it by confidence sequences of direct plays"
+        else:
+            reason = _ruled_out(state, state.bandit.listed[nearest], evidence[nearest], threshold[nearest])
+        return Verdict(True, reason, "direct", state.leader)
+
+
+def _ruled_out(state: PolicyState, nearest: Action, evidence: float, threshold: float) -> str:
+    return (
+        f"{no_better(state)}: of all others direct plays rule out {nearest} least, by "
+        f"{evidence:.2f} of {threshold:.2f} nats"
+    )
+
+
+class LeaderBounds:
+    """Bounds by which a leader is separated: its lower end, and upper ends that each hold for one fixed arm.
+
+    Only the upper end of the best arm can make a wrong stop, so that what an upper end may err in is not divided among
+    the arms. That of the lower ends is, but for what began when the leader was named.
+
+    Parameters
+    ----------
+    direct
+        The ends by own plays.
+    models
+        What those of the other estimators may err in.
+    """
+
+    def __init__(self, direct: DirectEnds, models: EndLevels) -> None:
+        self._direct, self._models, self._began = direct, models, False
+        self._last: tuple[PolicyState, Intervals] | None = None
+
+    def of(self, state: PolicyState, contenders: NDArray[np.bool_]) -> Intervals:
+        """Return the bounds, those of contenders as tight as the comparison needs; once for each state."""
+        if self._last is None or self._last[0] is not state:
+            self._last = state, self._work_out(state, contenders)
+        return self._last[1]
+
+    def _work_out(self, state: PolicyState, contenders: NDArray[np.bool_]) -> Intervals:
+        models = [model for model in state.models if isinstance(model, IntervalEstimator)]
+        if not self._began:
+            self._began = True
+            served = [model.served_ for model in models if isinstance(model, PairwiseEstimator)]
+            alone = ~np.any([np.zeros(len(state.plays), dtype=np.bool_), *served], axis=0)
+            self._direct.allow_more(alone, self._models.upper)
+        direct = self._direct.now(state.plays, state.rewards)
+        known = Intervals(direct.lower.copy(), direct.upper.copy())
+        if state.conflicts.any():
+            return known
+        named = [then.arm for then in state.named]
+        for model in models:
+            asked = Comparison(state.leader, contenders, state.epsilon, known)
+            found = model.compare(self._models, asked, named)
+            known = Intervals(np.maximum(known.lower, found.lower), np.minimum(known.upper, found.upper))
+        return known
 
 
 class SeparatedOrRuledOut(StoppingRule):
-    """Stop when every other arm is separated from the leader by intervals or ruled out by direct plays, in pairs.
+    """Stop when every other arm is separated from the leader by bounds or ruled out by direct plays, in pairs.
 
-    The intervals hold jointly but with the probability that the estimators were given, the pairwise statistics but with
-    that of `pairs`; on the event that all do, the arm returned is within epsilon of the best, whichever of the two
-    decided for which challenger.
+    The bounds hold but with the probability that they were given, the pairwise statistics but with that of `pairs`; on
+    the event that all do, the arm returned is within epsilon of the best, whichever of the two decided for which
+    challenger.
 
     Once direct plays contradict the graph for some arm, they alone decide about any arm, and the stop keeps a
     certificate, unless the graph had merged arms.
@@ -157,21 +249,37 @@ class SeparatedOrRuledOut(StoppingRule):
     ----------
     pairs
         The rule for direct plays in pairs.
+    bounds
+        The bounds; by default the intervals of the estimators, which hold for all arms at once.
     """
 
     after_conflict = "from now on direct plays alone decide when to stop"
 
-    def __init__(self, pairs: PairwiseGLR) -> None:
-        self._intervals, self._pairs = SeparatedIntervals(), pairs
+    def __init__(self, pairs: PairwiseGLR, bounds: LeaderBounds | None = None) -> None:
+        self._pairs, self._bounds = pairs, bounds
+
+    def _ends(self, state: PolicyState) -> Intervals:
+        if self._bounds is None:
+            return state.intervals
+        return self._bounds.of(state, self._pairs.unresolved(state))
+
+    def upper(self, state: PolicyState) -> NDArray[np.float64]:
+        """Return the upper ends of the bounds."""
+        return self._ends(state).upper
 
     def overlapping(self, state: PolicyState) -> NDArray[np.bool_]:
-        """Return which arms the intervals do not separate from the leader: all of them once the graph is in doubt."""
-        if state.conflicts.any():
+        """Return which arms the bounds do not separate from the leader; none do by the graph once it is in doubt."""
+        if state.conflicts.any() and self._bounds is None:
             return np.asarray(np.arange(len(state.plays)) != state.leader)
-        return self._intervals.unresolved(state)
+        ends = self._ends(state)
+        overlapping = ends.upper > ends.lower[state.leader] + state.epsilon
+        overlapping[state.leader] = False
+        return np.asarray(overlapping)
 
     def contenders(self, state: PolicyState) -> NDArray[np.bool_]:
-        """Return which arms direct plays do not rule out."""
+        """Return which arms direct plays do not rule out; none where bounds of its own decide."""
+        if self._bounds is not None:
+            return np.zeros(len(state.plays), dtype=np.bool_)
         return self._pairs.unresolved(state)
 
     def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
@@ -184,9 +292,10 @@ class SeparatedOrRuledOut(StoppingRule):
 
     def check(self, state: PolicyState) -> Verdict:
         """Return whether no challenger is left."""
-        if self.unresolved(state).any():
+        overlapping = self.overlapping(state)
+        if (overlapping & self._pairs.unresolved(state)).any():
             return NOT_YET
-        arms, by_pairs = state.bandit.arms, int(np.count_nonzero(self.overlapping(state)))
+        arms, by_pairs = state.bandit.arms, int(np.count_nonzero(overlapping))
         by_intervals = len(arms) - 1 - by_pairs
         said = [f"{_number(by_intervals)} below it by their intervals"] if by_intervals else []
         said += [f"{_number(by_pairs)} ruled out by direct plays"] if by_pairs else []

@@ -74,7 +74,7 @@ class ObserveLeaderAndOpen(SamplingRule):
     def _challenger(self, state: PolicyState, left: NDArray[np.intp]) -> int:
         if len(left) == 0:  # it will stop
             return state.challenger()
-        return int(left[np.lexsort((state.rank[left], state.plays[left], -state.intervals.upper[left]))[0]])
+        return int(left[np.lexsort((state.rank[left], state.plays[left], -self._stopping.upper(state)[left]))[0]])
 
 
 class Informed(SamplingRule):

@@ -1,0 +1,112 @@
+"""What direct plays show of a leader that was named before they were made, and at which error probabilities.
+
+A wrong stop returns an arm h although one *fixed* arm, the best, is better by more than epsilon. A union over the arms
+is needed only because h is chosen from the data: if it was named before the data that decide, there is none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgcpe.confidence.intervals import Intervals, probability
+from pgcpe.confidence.pairwise import statistics
+from pgcpe.confidence.sequences import refresh_kt
+from pgcpe.estimators.base import EndLevels
+from pgcpe.policies.error_budget import ErrorBudget
+from pgcpe.policies.rules.base import NamedLeader
+
+__all__ = ["DirectEnds", "PairLevels", "naming_share"]
+
+Floats = NDArray[np.float64]
+
+FIRST_SHARES = (0.4, 0.3, 0.2, 0.07)
+
+
+def naming_share(j: int) -> float:
+    """Return the share of an error probability that pairs with the j-th named leader spend, from 1 on; they sum to 1.
+
+    Examples
+    --------
+    >>> [round(naming_share(j), 4) for j in (1, 4, 5, 6)]
+    [0.4, 0.07, 0.015, 0.005]
+    """
+    return FIRST_SHARES[j - 1] if j <= len(FIRST_SHARES) else 0.03 / ((j - 4) * (j - 3))
+
+
+class PairLevels(NamedTuple):
+    """Error probabilities of direct plays in pairs.
+
+    Attributes
+    ----------
+    each
+        Of a pair, by all plays: one of as many pairs as there are other arms.
+    since
+        Of all pairs of a leader that was named beforehand, by the plays since, for all times of naming together.
+    """
+
+    each: float
+    since: float = 0.0
+
+    @classmethod
+    def spend(cls, budget: ErrorBudget, pairs: int, by: str) -> PairLevels:
+        """Take them from a budget."""
+        return cls(budget.spend("pairwise GLR", over=pairs, by=by), budget.spend("pairs since naming", by=by))
+
+    def thresholds(self, named: Sequence[NamedLeader], leader: int) -> list[tuple[float, Floats, Floats]]:
+        """Return for each statistic for a leader its threshold, in nats, and plays and rewards before it."""
+        found = []
+        for j, then in enumerate(named, 1):
+            if then.arm == leader and self.since > 0:
+                found.append((-math.log(self.since * naming_share(j)), then.plays, then.rewards))
+        return found
+
+
+def evidence_in_pairs(
+    levels: PairLevels, plays: Floats, rewards: Floats, named: Sequence[NamedLeader], leader: int, epsilon: float
+) -> tuple[Floats, Floats]:
+    """Return for each arm the statistic that comes nearest to ruling it out, and its threshold, in nats."""
+    nothing = np.zeros(len(plays))
+    threshold = np.full(len(plays), -math.log(levels.each))
+    evidence = statistics(plays, rewards, nothing, nothing, leader, epsilon)
+    for asked, n_before, x_before in levels.thresholds(named, leader):
+        since = statistics(plays, rewards, n_before, x_before, leader, epsilon)
+        nearer = since - asked > evidence - threshold
+        evidence, threshold = np.where(nearer, since, evidence), np.where(nearer, asked, threshold)
+    return evidence, threshold
+
+
+class DirectEnds:
+    """Ends of the confidence sequences of own plays by which a leader is separated from other arms.
+
+    Parameters
+    ----------
+    upper
+        Array over the arms, or a number: what the upper end of each may err in, as if it were the best arm.
+    lower
+        What the lower ends of all arms may err in, together.
+    """
+
+    def __init__(self, levels: EndLevels, n_arms: int) -> None:
+        nats = -math.log(probability("lower", levels.lower) / n_arms), -math.log(probability("upper", levels.upper))
+        self._nats = np.repeat(np.array(nats)[:, None], n_arms, axis=1)
+        self._done, self._lower, self._upper = np.zeros(n_arms), np.zeros(n_arms), np.ones(n_arms)
+
+    @classmethod
+    def spend(cls, budget: ErrorBudget, n_arms: int, by: str) -> DirectEnds:
+        """Take the error probabilities from a budget."""
+        upper = budget.spend("direct upper end", by=by)
+        return cls(EndLevels(upper, n_arms * budget.spend("direct lower ends", over=n_arms, by=by)), n_arms)
+
+    def allow_more(self, arms: NDArray[np.bool_], upper: float) -> None:
+        """Let the upper ends of some arms err more, before any play: those that have no bound of another kind."""
+        self._nats[1, arms] = -np.log(np.exp(-self._nats[1, arms]) + upper)
+
+    def now(self, plays: Floats, rewards: Floats) -> Intervals:
+        """Return the ends; only those of arms with new plays are worked out again."""
+        refresh_kt(plays, rewards, self._done, self._nats, self._lower, self._upper)
+        return Intervals(self._lower, self._upper)
