@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from pgcpe._checks import flag
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.policies.base import Policy
 from pgcpe.policies.error_budget import ErrorBudget
 from pgcpe.policies.rules.base import Seed, n_arms_of
+from pgcpe.policies.rules.direct_evidence import PairLevels
 from pgcpe.policies.rules.recommendation import HighestMean, HighestMidpoint
 from pgcpe.policies.rules.sampling import EachOnce, HighestIndex, TwoCandidates
 from pgcpe.policies.rules.sampling import TopTwo as TopTwoRule
 from pgcpe.policies.rules.stopping import MostPlayed, PairwiseGLR, SeparatedIntervals
 
 __all__ = ["KLLUCB", "LUCB", "LilUCB", "TopTwo"]
+
+
+NAMED = {"pairs since naming": 0.9, "pairwise GLR": 0.1}
+"""How delta is split where the leader is named beforehand."""
 
 
 class LUCB(Policy):
@@ -151,6 +157,9 @@ class TopTwo(Policy):
     ----------
     bandit
         The question.
+    named_leader
+        Whether nine tenths of delta go to pairs with a leader that was named before the plays that rule the other arm
+        out (`pairwise_glr_since`), which need no union over the arms. Ours; the published rule has none.
     epsilon, delta, seed
         As for `Policy`.
     """
@@ -159,17 +168,21 @@ class TopTwo(Policy):
         self,
         bandit: CausalBandit,
         *,
+        named_leader: bool = False,
         epsilon: float = 0.05,
         delta: float = 0.05,
         seed: Seed = 0,
     ) -> None:
+        self.named_leader = flag("named_leader", named_leader)
         pairs = max(n_arms_of(bandit) - 1, 1)
-        budget = ErrorBudget({"pairwise GLR": 1.0}, delta)
+        budget = ErrorBudget(NAMED if named_leader else {"pairwise GLR": 1.0}, delta)
+        since = budget.spend("pairs since naming", by="PairwiseGLR") if named_leader else 0.0
+        each = budget.spend("pairwise GLR", over=pairs, by="PairwiseGLR")
         super().__init__(
             bandit,
             sampling=EachOnce(TopTwoRule()),
             recommendation=HighestMean(),
-            stopping=PairwiseGLR(budget.spend("pairwise GLR", over=pairs, by="PairwiseGLR")),
+            stopping=PairwiseGLR(PairLevels(each, since)),
             error_budget=budget,
             shown=ErrorBudget({"direct intervals": 1.0}, delta),
             epsilon=epsilon,

@@ -30,6 +30,9 @@ from pgcpe.policies.rules import PairwiseGLR, SeparatedIntervals, TwoCandidates
 
 DELTA = 0.08
 
+ENDS = {"direct upper end": 1, "direct lower ends": 5}
+PAIRS = {"pairs since naming": 1, "pairwise GLR": 4}
+
 POLICIES = {
     "CCPE": CCPE,
     "CCPE paper": lambda b, **o: CCPE(b, estimator=AdmissibleSequence("paper"), direct=EmpiricalMeans("paper"), **o),
@@ -72,10 +75,10 @@ def test_what_is_spent_adds_up_to_delta(name):
         ("LUCB", {"direct intervals": 5}),
         ("lil'UCB", {"direct intervals": 1}),  # its delta is that of no union
         ("TopTwo", {"pairwise GLR": 4}),
-        ("PooledCCPE exact", {"direct intervals": 5, "tree intervals": 5, "pairwise GLR": 4}),
-        ("PooledCCPE direct", {"pairwise GLR": 4}),
-        ("PooledCCPE asymptotic", {"asymptotic pairs": 4, "pairwise GLR": 4}),
-        ("PooledCCPE asymptotic BGLM", {"asymptotic pairs": 4, "link test": 1, "pairwise GLR": 4}),
+        ("PooledCCPE exact", {**ENDS, **PAIRS, "tree upper end": 1, "tree lower ends": 5}),
+        ("PooledCCPE direct", {**ENDS, **PAIRS}),
+        ("PooledCCPE asymptotic", {"asymptotic pairs": 4, **PAIRS}),
+        ("PooledCCPE asymptotic BGLM", {"asymptotic pairs": 4, "link test": 1, **PAIRS}),
     ],
 )
 def test_over_how_many_events(name, spent):

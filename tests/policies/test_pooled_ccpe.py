@@ -108,8 +108,8 @@ def test_a_refuted_assumption_withdraws_the_certificate():
     """Observation says that A does nothing and certifies a tie; direct plays then contradict the graph."""
     graph = dag([("A", "Y")])
     bandit = CausalBandit(graph, reward="Y", arms=[do(A=0), do(A=1)])
-    policy = PooledCCPE(bandit, epsilon=0.2, delta=0.1)
-    policy.tell(do(), {"A": [0, 1] * 800, "Y": [0, 0, 1, 1] * 400})
+    policy = PooledCCPE(bandit, epsilon=0.1, delta=0.1)
+    policy.tell(do(), {"A": [0, 1] * 2400, "Y": [0, 0, 1, 1] * 1200})
     assert policy.certificate == "exact"
     assert "separations" in policy.assumptions[0]
     with pytest.warns(UserWarning, match="the graph is in doubt"):
