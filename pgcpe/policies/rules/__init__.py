@@ -3,6 +3,7 @@
 from pgcpe.policies.rules.asymptotic import PairwiseAsymptotic
 from pgcpe.policies.rules.base import (
     Differences,
+    NamedLeader,
     PolicyState,
     RecommendationRule,
     SamplingRule,
@@ -10,6 +11,7 @@ from pgcpe.policies.rules.base import (
     Verdict,
     best_arm,
 )
+from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels
 from pgcpe.policies.rules.likelihood_set import LikelihoodRatioSet
 from pgcpe.policies.rules.monitored import MonitoredRules
 from pgcpe.policies.rules.phases import BudgetSpent, HighestRemaining, Phases
@@ -17,6 +19,7 @@ from pgcpe.policies.rules.recommendation import HighestMean, HighestMidpoint, Mo
 from pgcpe.policies.rules.sampling import EachOnce, HighestIndex, ObserveAndTwoCandidates, TopTwo, TwoCandidates
 from pgcpe.policies.rules.stopping import (
     DirectPairs,
+    LeaderBounds,
     MostPlayed,
     PairwiseGLR,
     SeparatedIntervals,
@@ -28,6 +31,7 @@ from pgcpe.policies.rules.variance_reduction import GreatestProgress, HighestCha
 __all__ = [
     "BudgetSpent",
     "Differences",
+    "DirectEnds",
     "DirectPairs",
     "EachOnce",
     "GreatestProgress",
@@ -36,12 +40,15 @@ __all__ = [
     "HighestMean",
     "HighestMidpoint",
     "HighestRemaining",
+    "LeaderBounds",
     "LikelihoodRatioSet",
     "MonitoredRules",
     "MostPlayed",
     "MostSpecificEstimate",
+    "NamedLeader",
     "ObserveAndTwoCandidates",
     "ObserveLeaderAndOpen",
+    "PairLevels",
     "PairwiseAsymptotic",
     "PairwiseGLR",
     "Phases",

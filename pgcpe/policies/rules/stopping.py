@@ -96,15 +96,18 @@ class PairwiseGLR(StoppingRule):
     def __init__(self, levels: float | PairLevels) -> None:
         self._levels = levels if isinstance(levels, PairLevels) else PairLevels(levels)
         self._threshold = -math.log(probability("level", max(self._levels.each, self._levels.since * naming_share(2))))
+        self._last: tuple[PolicyState, tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None
 
     def evidence(self, state: PolicyState) -> NDArray[np.float64]:
         """Return the evidence of direct plays against each arm, in nats; infinite at the leader."""
         return self._evidence(state)[0]
 
     def _evidence(self, state: PolicyState) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the evidence, and what of it is asked."""
-        counts = state.plays, state.rewards, state.named
-        return evidence_in_pairs(self._levels, *counts, state.leader, state.epsilon)
+        """Return the evidence, and what of it is asked; worked out once for each state."""
+        if self._last is None or self._last[0] is not state:
+            counts = state.plays, state.rewards, state.named
+            self._last = state, evidence_in_pairs(self._levels, *counts, state.leader, state.epsilon)
+        return self._last[1]
 
     def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
         """Return which arms are not ruled out by direct plays."""
@@ -297,7 +300,7 @@ class SeparatedOrRuledOut(StoppingRule):
             return NOT_YET
         arms, by_pairs = state.bandit.arms, int(np.count_nonzero(overlapping))
         by_intervals = len(arms) - 1 - by_pairs
-        said = [f"{_number(by_intervals)} below it by their intervals"] if by_intervals else []
+        said = [f"{_number(by_intervals)} below it by their bounds"] if by_intervals else []
         said += [f"{_number(by_pairs)} ruled out by direct plays"] if by_pairs else []
         reason = f"{no_better(state)}: {', '.join(said)}"
         if not state.conflicts.any():

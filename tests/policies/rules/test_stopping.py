@@ -49,7 +49,7 @@ def test_arms_are_separated_or_told_from_the_leader():
     verdict = rule.check(state(bandit, lower=lower, upper=upper, plays=plays, rewards=rewards))
     assert verdict == (
         True,
-        f"no arm is better than {ARMS[0]}: 2 are below it by their intervals, 2 are ruled out by direct plays",
+        f"no arm is better than {ARMS[0]}: 2 are below it by their bounds, 2 are ruled out by direct plays",
         "exact",
         0,
         (),
