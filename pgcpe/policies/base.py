@@ -64,10 +64,6 @@ def _rows_to_look(n_plays: int, row: int) -> int:
     return next_due(n_plays + row, None) - n_plays
 
 
-def _first(n: int, samples: Samples) -> Samples:
-    return samples if len(samples) <= n else samples.rows(slice(n))
-
-
 class Policy:
     """Estimators, a sampling rule, a recommendation rule and a stopping rule, composed.
 
@@ -242,15 +238,11 @@ class Policy:
         told = self._encoder.encode(actions, samples, missing=missing)
         left: Samples | None = told if len(told) else None
         while left is not None:
-            most = min(self._knowledge.to_name, self._stopping.next_look(self.n_plays) - self.n_plays)
-            n = self._plan.cross_off(_first(most, left), partial(_rows_to_look, self.n_plays))
+            until_named = left.rows(slice(self._knowledge.to_name)) if len(left) > self._knowledge.to_name else left
+            n = self._plan.cross_off(until_named, partial(_rows_to_look, self.n_plays))
             now, left = (left, None) if n == len(left) else (left.rows(slice(n)), left.rows(slice(n, None)))
             self._knowledge.learn(now)
-            if (
-                not self._plan.left
-                or (not self._plan.followed and _rows_to_look(self.n_plays - 1, 0) == 1)
-                or self._stopping.next_look(self.n_plays - 1) == self.n_plays
-            ):
+            if not self._plan.left or (not self._plan.followed and _rows_to_look(self.n_plays - 1, 0) == 1):
                 self._look()
             if self._knowledge.to_name == 0:
                 self._knowledge.name(self.state)

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from pgcpe._checks import one_of
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.base import EndLevels, Estimator
+from pgcpe.estimators.base import Estimator
 from pgcpe.estimators.bglm import BGLM
 from pgcpe.estimators.pooled_bglm import PooledBGLM
 from pgcpe.estimators.pooled_trees import PooledTrees
@@ -19,7 +19,7 @@ from pgcpe.policies.base import Policy
 from pgcpe.policies.error_budget import ErrorBudget
 from pgcpe.policies.rules.asymptotic import PairwiseAsymptotic
 from pgcpe.policies.rules.base import SamplingRule, Seed, StoppingRule, n_arms_of
-from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels
+from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels, spend_ends
 from pgcpe.policies.rules.likelihood_set import LikelihoodRatioSet
 from pgcpe.policies.rules.monitored import MonitoredRules
 from pgcpe.policies.rules.recommendation import MostSpecificEstimate
@@ -178,13 +178,12 @@ def _rules(bandit: CausalBandit, budgets: Mapping[str, ErrorBudget]) -> dict[str
 
     def exact(budget: ErrorBudget) -> SeparatedOrRuledOut:
         """Return the exact rule at its share of a budget."""
-        trees = budget.spend("tree upper end", by="PooledTrees")
-        lower = n_arms * budget.spend("tree lower ends", over=n_arms, by="PooledTrees")
-        bounds = LeaderBounds(DirectEnds.spend(budget, n_arms, by="DirectEnds"), EndLevels(trees, lower))
+        own = DirectEnds(spend_ends(budget, "direct", n_arms, by="DirectEnds"), n_arms)
+        bounds = LeaderBounds(own, spend_ends(budget, "tree", n_arms, by="PooledTrees"))
         return SeparatedOrRuledOut(in_pairs(budget), bounds)
 
     direct, asymptotic = budgets["direct"], budgets["asymptotic"]
-    ends = DirectEnds.spend(direct, listed, by="DirectPairs")
+    ends = DirectEnds(spend_ends(direct, "direct", listed, by="DirectPairs"), listed)
     rules: dict[str, StoppingRule] = {
         "direct": DirectPairs(PairLevels.spend(direct, max(listed - 1, 1), by="DirectPairs"), ends),
         "exact": exact(budgets["exact"]),

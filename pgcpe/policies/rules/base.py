@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -331,13 +330,6 @@ class StoppingRule(ABC):
     @abstractmethod
     def check(self, state: PolicyState) -> Verdict:
         """Return whether to stop now."""
-
-    def next_look(self, n_plays: int) -> int:
-        """Return the next number of plays after these at which the rule has to be asked, whatever is still to be told.
-
-        By default none: it is asked whenever all that was asked for has been told.
-        """
-        return sys.maxsize
 
     def contenders(self, state: PolicyState) -> Bools:
         """Return which arms only intervals can rule out, by default all but the leader."""

@@ -20,11 +20,12 @@ from pgcpe.estimators.base import EndLevels
 from pgcpe.policies.error_budget import ErrorBudget
 from pgcpe.policies.rules.base import NamedLeader
 
-__all__ = ["DirectEnds", "PairLevels", "naming_share"]
+__all__ = ["DirectEnds", "PairLevels", "naming_share", "spend_ends"]
 
 Floats = NDArray[np.float64]
 
 FIRST_SHARES = (0.4, 0.3, 0.2, 0.07)
+"""Of the first four times of naming; all later ones share what is left."""
 
 
 def naming_share(j: int) -> float:
@@ -80,27 +81,27 @@ def evidence_in_pairs(
     return evidence, threshold
 
 
+def spend_ends(budget: ErrorBudget, kind: str, n_arms: int, by: str) -> EndLevels:
+    """Take from a budget what ends of a kind, ``"direct"`` or ``"tree"``, may err in."""
+    upper = budget.spend(f"{kind} upper end", by=by)
+    return EndLevels(upper, n_arms * budget.spend(f"{kind} lower ends", over=n_arms, by=by))
+
+
 class DirectEnds:
     """Ends of the confidence sequences of own plays by which a leader is separated from other arms.
 
     Parameters
     ----------
-    upper
-        Array over the arms, or a number: what the upper end of each may err in, as if it were the best arm.
-    lower
-        What the lower ends of all arms may err in, together.
+    levels
+        What the upper end of each arm may err in, as if it were the best arm, and the lower ends of all, together.
+    n_arms
+        The number of arms.
     """
 
     def __init__(self, levels: EndLevels, n_arms: int) -> None:
         nats = -math.log(probability("lower", levels.lower) / n_arms), -math.log(probability("upper", levels.upper))
         self._nats = np.repeat(np.array(nats)[:, None], n_arms, axis=1)
         self._done, self._lower, self._upper = np.zeros(n_arms), np.zeros(n_arms), np.ones(n_arms)
-
-    @classmethod
-    def spend(cls, budget: ErrorBudget, n_arms: int, by: str) -> DirectEnds:
-        """Take the error probabilities from a budget."""
-        upper = budget.spend("direct upper end", by=by)
-        return cls(EndLevels(upper, n_arms * budget.spend("direct lower ends", over=n_arms, by=by)), n_arms)
 
     def allow_more(self, arms: NDArray[np.bool_], upper: float) -> None:
         """Let the upper ends of some arms err more, before any play: those that have no bound of another kind."""

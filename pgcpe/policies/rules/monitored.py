@@ -19,7 +19,7 @@ RECHECK_GROWTH = 1.01
 class MonitoredRules(StoppingRule):
     """Stop by one of several rules, and record after how many plays each of them would first have stopped.
 
-    The others are looked at when the plays have grown by a hundredth, and where they ask for it (`next_look`).
+    The others are looked at when the plays have grown by a hundredth.
 
     Parameters
     ----------
@@ -48,17 +48,12 @@ class MonitoredRules(StoppingRule):
             self._looked = state.n_plays
         decisive = NOT_YET
         for name, rule in self.rules.items():
-            watched = look or rule.next_look(state.n_plays - 1) == state.n_plays
-            if name == self._decides or (watched and self.stopping_times[name] is None):
+            if name == self._decides or (look and self.stopping_times[name] is None):
                 verdict = rule.check(state)
                 if verdict.stop and verdict.certificate is not None and self.stopping_times[name] is None:
                     self.stopping_times[name] = state.n_plays
                 decisive = verdict if name == self._decides else decisive
         return decisive
-
-    def next_look(self, n_plays: int) -> int:
-        """Return the next look of any rule."""
-        return min(rule.next_look(n_plays) for rule in self.rules.values())
 
     def upper(self, state: PolicyState) -> NDArray[np.float64]:
         """Return the upper ends by which the deciding rule ranks challengers."""

@@ -95,7 +95,8 @@ class PairwiseGLR(StoppingRule):
 
     def __init__(self, levels: float | PairLevels) -> None:
         self._levels = levels if isinstance(levels, PairLevels) else PairLevels(levels)
-        self._threshold = -math.log(probability("level", max(self._levels.each, self._levels.since * naming_share(2))))
+        likely = max(self._levels.each, self._levels.since * naming_share(2))  # which statistic decides, as a rule
+        self._threshold = -math.log(probability("level", likely))  # to say how many plays it takes
         self._last: tuple[PolicyState, tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None
 
     def evidence(self, state: PolicyState) -> NDArray[np.float64]:

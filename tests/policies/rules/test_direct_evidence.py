@@ -11,6 +11,7 @@ from pgcpe import EmpiricalMeans, PooledCCPE, PooledTrees, TopTwo
 from pgcpe.confidence.pairwise import pairwise_glr, pairwise_glr_since
 from pgcpe.confidence.sequences import kt_interval
 from pgcpe.estimators.base import Comparison, EndLevels
+from pgcpe.estimators.schedule import snapshot_share
 from pgcpe.policies.rules.base import NamedLeader
 from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels, naming_share
 from pgcpe.policies.rules.stopping import DirectPairs, LeaderBounds, PairwiseGLR, SeparatedOrRuledOut
@@ -119,9 +120,13 @@ def test_the_trees_ends_spend_what_they_are_given():
         assert set(spent.lower_of[1:].tolist()) - {-2} == arms
         assert np.exp(-spent.nats[1]).sum() <= levels.upper
         assert 5 * np.exp(-spent.nats[0, 0]) + np.exp(-spent.nats[0, 1:]).sum() <= levels.lower
-    for _ in range(5):
-        regions.begin(trees._counts, 0.05, 9)
+    for j in range(3, 8):
+        regions.begin(trees._counts, snapshot_share(j), 9)
     assert regions.numbers.tolist() == [0, 1, 2, 3, 4, 5, 6, 7]
+    spent = regions.for_leader(levels, [0] * 7, 5)
+    left = 0.1 / 3  # of the shares .1 / ((j - 5)(j - 4)) those after the seventh sum to a third of them all
+    assert np.exp(-spent.nats[1]).sum() == pytest.approx((1 - left) * levels.upper)
+    assert 5 * np.exp(-spent.nats[0, 0]) + np.exp(-spent.nats[0, 1:]).sum() == pytest.approx((1 - left) * levels.lower)
 
 
 def test_ends_of_a_named_leader_lie_within_those_of_all_arms():
