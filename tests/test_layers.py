@@ -113,6 +113,8 @@ ROOMS = [
     "paper.figures.settings",
     "paper.figures",
     "paper",
+    "study.status",
+    "study",
     "cli.choices",
     "cli.arguments",
     "cli.question",
