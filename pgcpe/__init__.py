@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test holds it to the 
     from pgcpe.estimators import (
         BGLM,
         AdmissibleSequence,
+        Contrast,
         DirectEstimator,
         EmpiricalMeans,
         Estimate,
@@ -63,6 +64,7 @@ __all__ = [
     "AdmissibleSequence",
     "CausalBandit",
     "CausalSuccessiveRejects",
+    "Contrast",
     "DirectEstimator",
     "EmpiricalMeans",
     "Encoder",
@@ -118,6 +120,7 @@ _MODULE_OF = {
     "CCPE": "policies",
     "CausalBandit": "bandit",
     "CausalSuccessiveRejects": "policies",
+    "Contrast": "estimators",
     "DirectEstimator": "estimators",
     "EmpiricalMeans": "estimators",
     "Encoder": "plays.encoding",

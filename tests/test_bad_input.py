@@ -207,7 +207,7 @@ TABLE = [
 WITHOUT_MISTAKES = {
     *("Environment", "Estimator", "IntervalEstimator", "DirectEstimator", "PairwiseEstimator"),
     *("SamplingRule", "RecommendationRule", "StoppingRule"),
-    *("Estimate", "Estimated", "Intervals", "PolicyState", "Result", "Verdict"),
+    *("Contrast", "Estimate", "Estimated", "Intervals", "PolicyState", "Result", "Verdict"),
     "shipped_networks",
 }
 """Contracts, values that others make, and a function without arguments."""

@@ -52,6 +52,7 @@ ROOMS = [
     "environment.exact",
     "environment.simulator",
     "environment",
+    "estimators.estimate",
     "estimators.base",
     "estimators.schedule",
     "estimators.empirical_means",

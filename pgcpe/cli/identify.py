@@ -29,7 +29,8 @@ def carry_out(arguments: argparse.Namespace) -> int:
     if arguments.json:
         steps = None if why.sequence is None else [[x, sorted(z)] for x, z in why.sequence]
         answer = {"action": dict(action), "equal_to": dict(smallest), "sequence": steps, "words": why.words}
-        print(json.dumps(answer | {"latex": why.latex, "path": why.path}, indent=2))
+        formula = {"formula": why.formula, "latex": why.latex}
+        print(json.dumps(answer | formula | {"path": why.path, "measure": list(why.measure)}, indent=2))
         return 0
     if smallest != action:
         print(f"{action} has provably the effect of {smallest}.")

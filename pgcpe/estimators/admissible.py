@@ -18,9 +18,10 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.paper_radii import paper_observational_union, union_radius
 from pgcpe.confidence.tree import plug_in_value, smoothed_value
-from pgcpe.estimators.base import Comparison, Estimate, IntervalEstimator, check_samples, started
+from pgcpe.estimators.base import Comparison, IntervalEstimator, check_samples, started
 from pgcpe.estimators.empirical_means import check_radius
-from pgcpe.estimators.forest import MOST_CELLS, Plays, count_plays, forest_of, tree_of
+from pgcpe.estimators.estimate import Contrast, Estimate
+from pgcpe.estimators.forest import MOST_CELLS, Plays, count_plays, forest_of, shared_influences, tree_of
 from pgcpe.estimators.forest_values import walk_plain
 from pgcpe.estimators.schedule import Observations
 from pgcpe.estimators.tree_bounds import Regions, TreeBounds
@@ -249,12 +250,56 @@ class AdmissibleSequence(IntervalEstimator):
         sklearn.exceptions.NotFittedError
             If nothing was fitted.
         """
+        counted, _ = self._counted_for([action], outcome, outcome_values)
+        low, high = counted._reward_range
+        value, variance, off = plug_in_value(tree_of(counted._forest, counted._counts, 0), low, high)
+        return Estimate(value, math.hypot(math.sqrt(variance), off))
+
+    def contrast(
+        self, a: Action, b: Action, outcome: str, outcome_values: Mapping[State, float] | None = None
+    ) -> Contrast:
+        """Return the estimate of E[outcome | a] - E[outcome | b] and its standard error.
+
+        Both are estimated from the same rows, and rows that move both alike say nothing less of the difference: its
+        variance is the sum over the rows of the square of what each moved the one less what it moved the other (delta
+        method), and what `expected_reward` adds for small counts and for cells never seen. Two actions that have
+        provably the same effect differ by 0.
+
+        Parameters
+        ----------
+        a, b
+            The interventions.
+        outcome, outcome_values
+            As for `expected_reward`, which says what is raised too.
+        """
+        counted, observed = self._counted_for([a, b], outcome, outcome_values)
+        first, second = (counted.bandit_.index(counted.bandit_.action(action)) for action in (a, b))
+        if first == second:
+            return Contrast(0.0, 0.0)
+        forest, walks = counted._forest, counted._forest.walks()
+        value, variance, off = walk_plain(forest, counted._counts, *counted._reward_range, walks)
+        trees = np.zeros(1, dtype=np.intp), np.zeros(2), value, np.ones(2, dtype=np.bool_)
+        apart, alone, alone_first = shared_influences(
+            forest, walks, _plays(observed), forest.all_levels(), trees, first, np.array([second])
+        )
+        spread = apart[0] + max(variance[first] - alone_first, 0.0) + max(variance[second] - alone[0], 0.0)
+        return Contrast(float(value[first] - value[second]), math.hypot(math.sqrt(spread), float(off.sum())))
+
+    @property
+    def _reward_range(self) -> tuple[float, float]:
+        return float(self.bandit_.reward_array.min()), float(self.bandit_.reward_array.max())
+
+    def _counted_for(
+        self, actions: Sequence[Action], outcome: str, outcome_values: Mapping[State, float] | None
+    ) -> tuple[Self, Samples]:
+        """Return a copy that has counted the rows for the formulas of some actions, and these rows."""
         check_is_fitted(self, "graph_", msg="fit a graph and data first")
         bandit = CausalBandit(
-            self.graph_, reward=outcome, arms=[action], reward_values=outcome_values, states=self.states_
+            self.graph_, reward=outcome, arms=actions, reward_values=outcome_values, states=self.states_
         )
-        if bandit.sequences[0] is None:
-            raise ValueError(str(explain(bandit.graph, bandit.canonical[0], outcome)))
+        for sequence, canonical in zip(bandit.sequences, bandit.canonical, strict=True):
+            if sequence is None:
+                raise ValueError(str(explain(bandit.graph, canonical, outcome)))
         if self.data_.empty:
             raise ValueError("there is no passive observation to estimate from")
         estimator = clone(self).set_params(refresh=1).start(bandit)
@@ -264,11 +309,15 @@ class AdmissibleSequence(IntervalEstimator):
             raise ValueError("every passive observation lacks a value that the estimate needs")
         estimator.update(observed)
         self.dropped_ = dict(encoder.dropped)
-        if estimator._forest.node_start[-1] == 0:
-            raise ValueError(f"the formula for {action} has more than {MOST_CELLS:,} cells")
-        low, high = float(bandit.reward_array.min()), float(bandit.reward_array.max())
-        value, variance, off = plug_in_value(tree_of(estimator._forest, estimator._counts, 0), low, high)
-        return Estimate(value, math.hypot(math.sqrt(variance), off))
+        for arm, size in zip(bandit.arms, np.diff(estimator._forest.node_start), strict=True):
+            if size == 0:
+                raise ValueError(f"the formula for {arm} has more than {MOST_CELLS:,} cells")
+        return estimator, observed
+
+
+def _plays(observed: Samples) -> Plays:
+    """Return rows of passive observation as the loops read them."""
+    return Plays(observed.codes, np.zeros(len(observed), dtype=np.intp), observed.known_rewards)
 
 
 def _passive(data: Any, actions: Action | Sequence[Action] | None, states: States) -> pd.DataFrame:

@@ -19,7 +19,6 @@ __all__ = [
     "Arms",
     "Comparison",
     "EndLevels",
-    "Estimate",
     "Estimated",
     "Estimator",
     "IntervalEstimator",
@@ -35,13 +34,6 @@ Arms = NDArray[np.intp] | None
 
 GRAPH = "the graph: its d-separations, and that an intervention changes nothing but what it sets"
 """What is assumed where plays of other actions are counted."""
-
-
-class Estimate(NamedTuple):
-    """An estimate and its standard error."""
-
-    value: float
-    se: float
 
 
 class Estimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is not typed

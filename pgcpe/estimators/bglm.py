@@ -17,7 +17,8 @@ from pgcpe._checks import one_of
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.paper_radii import BGLM_RADII, paper_bglm_radius
-from pgcpe.estimators.base import Estimate, IntervalEstimator, check_samples, started
+from pgcpe.estimators.base import IntervalEstimator, check_samples, started
+from pgcpe.estimators.estimate import Contrast, Estimate
 from pgcpe.estimators.node_equations import NodeEquations, modelled_graph, state_of_one
 from pgcpe.estimators.schedule import Observations
 from pgcpe.graphs.identification import nodes_on_paths
@@ -340,9 +341,52 @@ class BGLM(IntervalEstimator):
         sklearn.exceptions.NotFittedError
             If nothing was fitted.
         """
-        equations = self._fitted()
         if not isinstance(actions, Sequence) or isinstance(actions, (Action, str)):
             raise TypeError(f"actions must be a list of actions, but got {shown(actions)}")
+        bandit, sigma = self._asked(actions, outcome, outcome_values)
+        p, simulation = sigma.with_errors(self._equations.theta)
+        scale = float(np.ptp(bandit.reward_array))
+        table = pd.DataFrame(
+            {
+                "action": list(bandit.arms),
+                "value": self._reward(bandit, p),
+                "se": scale * np.sqrt(self._equations.variances(sigma, np.eye(len(p))) + simulation**2),
+                "simulation_se": scale * simulation,
+            }
+        )
+        return table.iloc[[bandit.arms.index(bandit.action(a)) for a in actions]].reset_index(drop=True)
+
+    def contrast(
+        self, a: Action, b: Action, outcome: str, outcome_values: Mapping[State, float] | None = None
+    ) -> Contrast:
+        """Return the estimate of E[outcome | a] - E[outcome | b] and its standard error.
+
+        Both are functions of one fit: the variance is that of the difference of their gradients (delta method). Where
+        values are simulated the errors of the two simulations are added up, which is the most that they can be.
+
+        Parameters
+        ----------
+        a, b
+            The interventions.
+        outcome, outcome_values
+            As for `expected_rewards`, which says what is raised too.
+        """
+        bandit, sigma = self._asked([a, b], outcome, outcome_values)
+        first, second = (bandit.arms.index(bandit.action(action)) for action in (a, b))
+        difference = np.zeros((1, len(bandit.arms)))
+        difference[0, first] += 1.0
+        difference[0, second] -= 1.0
+        p, simulation = sigma.with_errors(self._equations.theta)
+        fit, simulated = self._equations.variances(sigma, difference), np.abs(difference) @ simulation
+        scale = float(np.ptp(bandit.reward_array))
+        value = float(difference[0] @ self._reward(bandit, p))
+        return Contrast(value, scale * math.hypot(math.sqrt(fit[0]), simulated[0]))
+
+    def _asked(
+        self, actions: Sequence[Action], outcome: str, outcome_values: Mapping[State, float] | None
+    ) -> tuple[CausalBandit, Sigma]:
+        """Return the bandit and the probabilities that a question to the fitted model is about."""
+        equations = self._fitted()
         if equations.constant is not None and outcome == equations.constant:
             raise ValueError(f"{outcome} is the constant and no outcome")
         bandit = CausalBandit(
@@ -355,18 +399,7 @@ class BGLM(IntervalEstimator):
         )
         if not any(len(rows.ones) for rows in equations.rows):
             raise ValueError("there is no play to estimate from")
-        sigma = self._sigma_of(bandit)
-        p, simulation = sigma.with_errors(equations.theta)
-        scale = float(np.ptp(bandit.reward_array))
-        table = pd.DataFrame(
-            {
-                "action": list(bandit.arms),
-                "value": self._reward(bandit, p),
-                "se": scale * np.sqrt(equations.variances(sigma) + simulation**2),
-                "simulation_se": scale * simulation,
-            }
-        )
-        return table.iloc[[bandit.arms.index(bandit.action(a)) for a in actions]].reset_index(drop=True)
+        return bandit, self._sigma_of(bandit)
 
     def to_network(self) -> Any:
         """Return the fit as a pgmpy ``DiscreteBayesianNetwork``, for every inference that pgmpy has.

@@ -27,6 +27,9 @@ Floats = NDArray[np.float64]
 INTERCEPT = "(intercept)"
 """The parent under which an intercept stands in a table of coefficients."""
 
+ROUNDING = 1e-12
+"""Relative to its terms a difference of derivatives this small is none."""
+
 YES = {"1", "1.0", "true", "yes"}
 
 
@@ -126,21 +129,22 @@ class NodeEquations:
         forced = [[-1 if v not in action else int(action[v] == self.one[v]) for v in nodes] for action in actions]
         return Sigma(self.regressions, self.link, nodes.index(outcome), np.array(forced), draws=draws)
 
-    def variances(self, sigma: Sigma) -> Floats:
-        """Return the variance of sigma(theta, a) for every action by the delta method, infinite where undetermined.
+    def variances(self, sigma: Sigma, weights: Floats) -> Floats:
+        """Return the variances of weighted sums of sigma(theta, a) by the delta method, infinite where undetermined.
 
-        It is taken at a fit with one play more for every node, spread over the rows that were seen, half of it 1 and
-        half 0: at frequencies of 0 and 1 the variance would be 0.
+        They are taken at a fit with one play more for every node, spread over the rows that were seen, half of it 1 and
+        half 0: at frequencies of 0 and 1 the variance would be 0. ``weights`` has shape (sums, actions).
         """
         nodes = range(len(self.rows))
         data = [self._data(i, 0.5 / max(len(self.rows[i].ones), 1)) for i in nodes]
         theta = [fit_rows(self.link, *data[i], self._method) for i in nodes]
-        gradient = sigma.gradient(theta)
-        total = np.zeros(len(sigma.forced))
-        for a in range(len(total)):
-            for i in sigma.relevant:
-                if gradient[i][a].any():
-                    total[a] += coefficient_variance(self.link, *data[i], theta[i], gradient[i][a], self._method)
+        total = np.zeros(len(weights))
+        for i, gradient in enumerate(sigma.gradient(theta)):
+            directions, terms = weights @ gradient, np.abs(weights) @ np.abs(gradient)
+            directions[np.abs(directions) <= ROUNDING * terms] = 0.0
+            for k, direction in enumerate(directions):
+                if direction.any():
+                    total[k] += coefficient_variance(self.link, *data[i], theta[i], direction, self._method)
         return total
 
     def codes_of(self, variable: str) -> list[int]:

@@ -116,6 +116,7 @@ def test_identify(capsys):
     answer = json.loads(out)
     assert answer["sequence"] is None
     assert answer["path"] == "severity2 <- adherence -> recovered"
+    assert answer["measure"] == ["adherence"]
 
 
 @pytest.mark.parametrize(

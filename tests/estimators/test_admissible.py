@@ -1,5 +1,7 @@
 """Estimates along admissible sequences against direct computations on the same rows."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from pgcpe import (
     SimulatedEnvironment,
     do,
     expected_reward,
+    load_network,
 )
 from pgcpe.confidence.paper_radii import paper_observational_radius
 from pgcpe.confidence.tree_region import likelihood_ratio_interval
@@ -117,6 +120,68 @@ def test_standard_error_is_that_of_repetitions():
         data = SimulatedEnvironment(VISITS, seed=1_000 + seed).sample(do(), 2_000).to_frame()
         estimate = AdmissibleSequence().fit(VISITS, data).expected_reward(action, "recovered", values)
         ratio.append(((estimate.value - truth) / estimate.se) ** 2)
+    assert abs(np.mean(ratio) - 1) < 0.354 + 0.02
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_variance_of_a_contrast_is_that_of_the_formula(seed):
+    """For one adjusting variable: sum_z p_z (d_z - d)^2 / n + sum_z p_z^2 (v_1z / n_1z + v_0z / n_0z), by pandas."""
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 3, 5_000)
+    x = (rng.random(5_000) < np.array([0.2, 0.5, 0.7])[z]).astype(int)
+    y = (rng.random(5_000) < np.array([0.2, 0.5, 0.9])[z] - 0.1 * x * (z == 1)).astype(int)
+    frame, graph = pd.DataFrame({"Z": z, "X": x, "Y": y}), DAG([("Z", "X"), ("Z", "Y"), ("X", "Y")])
+    fitted = AdmissibleSequence().fit(graph, frame, states={"Z": [0, 1, 2]})
+    cells = frame.groupby(["X", "Z"]).Y.agg(["mean", "size"])
+    p = frame.Z.value_counts(normalize=True).sort_index()
+    apart = cells["mean"][1] - cells["mean"][0]
+    value = float(p @ apart)
+    noise = cells["mean"] * (1 - cells["mean"]) / cells["size"]
+    variance = float(p @ (apart - value) ** 2 / 5_000 + p**2 @ (noise[1] + noise[0]))
+    contrast = fitted.contrast(do(X=1), do(X=0), "Y")
+    assert contrast.value == pytest.approx(value, abs=1e-12)
+    assert math.sqrt(variance) <= contrast.se < 1.01 * math.sqrt(variance)  # small counts are made larger
+    assert fitted.contrast(do(X=0), do(X=1), "Y") == pytest.approx((-contrast.value, contrast.se))
+    alone = [fitted.expected_reward(do(X=k), "Y") for k in (0, 1)]
+    assert contrast.value == pytest.approx(alone[1].value - alone[0].value, abs=1e-12)
+    assert contrast.se < 0.95 * math.hypot(alone[0].se, alone[1].se)  # the strata are the same rows
+
+
+def test_actions_of_equal_effect_do_not_differ():
+    network = load_network("asia")
+    data = SimulatedEnvironment(network, seed=0).sample(do(), 500).to_frame()
+    fitted, values = AdmissibleSequence().fit(network, data), {"yes": 1, "no": 0}
+    assert fitted.contrast(do(bronc="no", xray="yes"), do(bronc="no"), "dysp", values) == (0, 0)
+    assert fitted.contrast(do(bronc="no"), do(bronc="no"), "dysp", values) == (0, 0)
+
+
+def test_a_contrast_needs_both_formulas():
+    fitted = AdmissibleSequence().fit(VISITS, SimulatedEnvironment(VISITS, seed=0).sample(do(), 50).to_frame())
+    with pytest.raises(ValueError, match="Recording adherence would give one"):
+        fitted.contrast(do(drug1="new"), do(severity2="mild"), "recovered", {"no": 0, "yes": 1})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (do(drug2="new"), do(drug2="standard")),
+        (do(drug1="new", drug2="standard"), do(drug1="standard", drug2="new")),
+        (do(drug1="new"), do()),
+    ],
+)
+def test_contrasts_cover_as_often_as_they_say(a, b):
+    """Of 400 intervals at 95 % within 380 +- 5 sqrt(400 .95 .05) = 22 cover but for a probability below 1e-5; as above
+    the mean of the squared errors over se^2 is within 1 +- .354, and .02 for what small counts add."""
+    values, ratio, covered = {"no": 0, "yes": 1}, [], 0
+    truth = [expected_reward(VISITS, action, reward="recovered", reward_values=values) for action in (a, b)]
+    for seed in range(400):
+        data = SimulatedEnvironment(VISITS, seed=2_000 + seed).sample(do(), 2_000).to_frame()
+        contrast = AdmissibleSequence().fit(VISITS, data).contrast(a, b, "recovered", values)
+        low, high = contrast.confidence_interval()
+        covered += low <= truth[0] - truth[1] <= high
+        ratio.append(((contrast.value - truth[0] + truth[1]) / contrast.se) ** 2)
+    assert abs(covered - 380) <= 22
     assert abs(np.mean(ratio) - 1) < 0.354 + 0.02
 
 

@@ -94,6 +94,62 @@ def test_standard_errors_are_those_of_repeated_studies(link):
     assert np.std(values) / np.mean(errors) == pytest.approx(1, abs=0.28)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("link", LINKS)
+def test_contrasts_cover_as_often_as_they_say(link):
+    """Of 200 intervals at 95 % within 190 +- 5 sqrt(200 .95 .05) = 16 cover; the ratio of standard deviations has a
+    standard error near sqrt(1 / 400) = .05, five are .25."""
+    network, a, b = truth(link), do(B=1, E=0), do(B=0, E=0)
+    apart = expected_reward(network, a, reward="Y") - expected_reward(network, b, reward="Y")
+    values, errors, covered = [], [], 0
+    for seed in range(200):
+        contrast = BGLM(link).fit(network, mixed(network, 400, seed=seed)).contrast(a, b, "Y")
+        low, high = contrast.confidence_interval()
+        covered += low <= apart <= high
+        values.append(contrast.value)
+        errors.append(contrast.se)
+    assert abs(covered - 190) <= 16
+    assert np.std(values) / np.mean(errors) == pytest.approx(1, abs=0.25)
+
+
+def test_a_contrast_is_of_one_fit():
+    network = truth("logit")
+    model = BGLM().fit(network, mixed(network, 2_000))
+    a, b = do(C=1, E=0), do(C=0, E=0)
+    contrast, alone = model.contrast(a, b, "Y"), [model.expected_reward(action, "Y") for action in (a, b)]
+    assert contrast.value == pytest.approx(alone[0].value - alone[1].value, abs=1e-12)
+    assert contrast.se < alone[0].se + alone[1].se
+    assert model.contrast(b, a, "Y") == pytest.approx((-contrast.value, contrast.se))
+    assert model.contrast(a, a, "Y") == (0, 0)
+    scaled = model.contrast(a, b, "Y", {0: 0.2, 1: 0.7})
+    assert scaled == pytest.approx((0.5 * contrast.value, 0.5 * contrast.se))
+
+
+def test_a_contrast_needs_no_equation_that_cancels():
+    """Linear: Y = .1 + .5 Z + .3 X; how often Z is 1 is not known where every play sets Z, and does not matter."""
+    rng = np.random.default_rng(3)
+    z, x = rng.integers(0, 2, (2, 4_000))
+    frame = pd.DataFrame({"Z": z, "X": x, "Y": (rng.random(4_000) < 0.1 + 0.5 * z + 0.3 * x).astype(int)})
+    model = BGLM("identity").fit(dag([("Z", "Y"), ("X", "Y")]), frame, [do(Z=int(v)) for v in z])
+    assert model.expected_reward(do(X=1), "Y").se == math.inf
+    contrast = model.contrast(do(X=1), do(X=0), "Y")
+    assert abs(contrast.value - 0.3) < 5 * contrast.se
+    assert contrast.se < 0.03
+
+
+def test_errors_of_simulations_are_added_up(monkeypatch):
+    """As in a graph too wide for an exact answer."""
+    network = truth("logit")
+    model = BGLM(draws=5_000).fit(network, mixed(network, 500))
+    exact = model.contrast(do(C=1), do(C=0), "Y")
+    monkeypatch.setattr(module, "WIDEST_TABLE", 0)
+    simulated = model.contrast(do(C=1), do(C=0), "Y")
+    errors = model.expected_rewards([do(C=1), do(C=0)], "Y").simulation_se
+    assert errors.min() > 0
+    assert simulated.se >= math.hypot(0.9 * exact.se, errors.sum())
+    assert abs(simulated.value - exact.value) < 5 * errors.sum()
+
+
 def test_rows_of_an_intervention_serve_all_nodes_but_those_set():
     network = truth("logit")
     samples = mixed(network, 500)

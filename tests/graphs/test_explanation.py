@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers import case, case_network, dag, hidden_anywhere, is_separated, random_questions
 
-from pgcpe import admissible_sequence, do, explain
+from pgcpe import admissible_sequence, do, explain, is_admissible_sequence
 from pgcpe.graphs.explanation import connecting_path
 from pgcpe.graphs.identification import mutilated
 
@@ -133,11 +133,54 @@ def test_words_and_latex_of_a_sequence():
         r"E[\mathrm{Y} \mid do(a_{1}, a_{2})] = \sum_{c_{1}, c_{2}} "
         r"E[\mathrm{Y} \mid c_{1}, a_{1}, c_{2}, a_{2}] P(c_{1}) P(c_{2} \mid c_{1}, a_{1})"
     )
-    assert str(why) == f"{why.words}\n{why.latex}"
+    assert why.formula == "E[Y | do(a1, a2)] = sum_{c1, c2} E[Y | c1, a1, c2, a2] P(c1) P(c2 | c1, a1)"
+    assert str(why) == f"{why.words}\n{why.formula}"
+    assert why._repr_markdown_() == f"{why.words}\n\n$${why.latex}$$"
     front = explain(case_network(case("front_door")), ["smoker"], "cancer")
     assert front.path == "smoker <- U -> cancer"
     assert str(front) == front.words
     assert explain(network, [], "Y").words.startswith("E[Y | do()] = E[Y]")
+
+
+def test_what_to_record_is_what_gives_a_sequence():
+    """Against the definition on every graph with one variable fewer hidden, by brute force over orders and sets."""
+    seen = [0, 0]
+    for graph, treatments, outcome in random_questions(17, 120):
+        why = explain(graph, treatments, outcome)
+        if why.sequence is not None:
+            assert why.measure == ()
+            continue
+        helps = tuple(u for u in sorted(graph.latents) if has_sequence(graph, graph.latents - {u}, treatments, outcome))
+        assert why.measure == helps
+        seen[bool(helps)] += 1
+        assert all(u in str(why) for u in helps)
+        assert ("would give one" in str(why)) == bool(graph.latents)
+    assert min(seen) > 5
+
+
+def has_sequence(graph, latents, treatments, outcome):
+    """Whether any sets of observed variables, taken in any order of the treatments, are admissible."""
+    recorded = dag(graph.edges, latents, graph.nodes)
+    free = sorted(set(graph) - set(latents) - {outcome, *treatments})
+    steps = range(len(treatments) + 1)  # at which each variable is taken, the last for never
+    return any(
+        is_admissible_sequence(
+            recorded, [(x, {v for v, k in zip(free, at, strict=True) if k == i}) for i, x in enumerate(order)], outcome
+        )
+        for order in itertools.permutations(treatments)
+        for at in itertools.product(steps, repeat=len(free))
+    )
+
+
+def test_words_of_what_to_record():
+    one = explain(dag([("U", "X"), ("U", "Y"), ("X", "Y")], {"U"}), ["X"], "Y")
+    assert str(one).endswith("the most that may be conditioned on. Recording U would give one.")
+    either = explain(dag([("U", "X"), ("U", "V"), ("V", "Y"), ("X", "Y")], {"U", "V"}), ["X"], "Y")
+    assert either.measure == ("U", "V")
+    assert str(either).endswith("Recording U or V would give one.")
+    both = explain(dag([("U", "X"), ("U", "Y"), ("V", "X"), ("V", "Y"), ("X", "Y")], {"U", "V"}), ["X"], "Y")
+    assert both.measure == ()
+    assert str(both).endswith("Recording no single hidden variable would give one.")
 
 
 def test_latex_can_be_set():
