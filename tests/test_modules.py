@@ -14,6 +14,7 @@ TESTED_WITH = {
     "estimators/node_equations.py": "estimators/test_bglm.py",
     "graphs/formats.py": "graphs/test_load.py",
     "graphs/tables.py": "graphs/test_load.py",
+    "models/tilted_search.py": "estimators/test_tilted_tables.py",
     "plays/frames.py": "plays/test_history.py",
     "policies/error_budget.py": "policies/test_pooled_ccpe.py",
     "policies/knowledge.py": "test_contract.py",

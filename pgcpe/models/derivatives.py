@@ -121,7 +121,7 @@ class Layout:
         return bool(np.logaddexp.reduce(free) <= math.log(MOST_CONFIGURATIONS) + 1e-9)
 
     @cached_property
-    def _prefixes(self) -> Prefixes:
+    def prefixes(self) -> Prefixes:
         """The row that each prefix meets, worked out once."""
         rows = []
         for node, parents in enumerate(self.parents):
@@ -136,7 +136,7 @@ class Layout:
     def means(self, tables: Floats, values: Floats) -> Floats:
         """Return the expected rewards of `derivatives` alone."""
         mean, nothing = np.zeros(len(self.forced)), np.zeros((0, 0))
-        _go_through(self._prefixes, tables, values, mean, nothing, nothing)
+        _go_through(self.prefixes, tables, values, mean, nothing, nothing)
         return mean
 
     def derivatives(self, tables: Floats, values: Floats) -> Derivatives:
@@ -153,7 +153,7 @@ class Layout:
         mean = np.zeros(n_actions)
         reach = np.zeros((n_actions, self.row_start[-1]))
         slope = np.zeros((n_actions, self.entry_start[-1]))
-        _go_through(self._prefixes, tables, values, mean, reach, slope)
+        _go_through(self.prefixes, tables, values, mean, reach, slope)
         return Derivatives(mean, reach, slope)
 
     def extremes(self, tables: Floats, values: Floats, unseen: NDArray[np.bool_]) -> tuple[Floats, Floats]:
@@ -163,7 +163,7 @@ class Layout:
         """
         low, high = np.zeros(len(self.forced)), np.zeros(len(self.forced))
         known = np.where(np.repeat(unseen, self.width), np.nan, tables)
-        _extremes(self._prefixes, known, values, low, high)
+        _extremes(self.prefixes, known, values, low, high)
         return low, high
 
 
@@ -180,7 +180,7 @@ def _room(layout):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _lay_out(layout, a, prefix, level):  # type: ignore[no-untyped-def]
+def lay_out(layout, a, prefix, level):  # type: ignore[no-untyped-def]
     """Set the numbers of the prefixes that an action allows, before each node, among all prefixes of that length."""
     level[0], level[1], prefix[0] = 0, 1, 0
     for node in range(len(layout.cards) - 1):
@@ -200,7 +200,7 @@ def _go_through(layout, tables, values, mean, reach, slope):  # type: ignore[no-
     last, wanted = len(cards) - 1, len(reach) > 0
     prefix, w, below, level = _room(layout)
     for a in range(len(forced)):
-        _lay_out(layout, a, prefix, level)
+        lay_out(layout, a, prefix, level)
         for node in range(last + 1 if wanted else 0):
             m, state, child = cards[node], forced[a, node], level[node + 1]
             row_of, first_row, first_entry = rows[prefix_start[node] :], row_start[node], entry_start[node]
@@ -243,7 +243,7 @@ def _extremes(layout, tables, values, least, largest):  # type: ignore[no-untype
     last = len(cards) - 1
     prefix, low, high, level = _room(layout)
     for a in range(len(forced)):
-        _lay_out(layout, a, prefix, level)
+        lay_out(layout, a, prefix, level)
         for node in range(last, -1, -1):
             m, state, child = cards[node], forced[a, node], level[node + 1]
             for at in range(level[node], level[node + 1]):

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 
-__all__ = ["minimise", "mirror_ascent", "starts_in_ball"]
+__all__ = ["Minimum", "minimise", "mirror_ascent", "starts_in_ball"]
 
 Floats = NDArray[np.float64]
 Objective = Callable[[Floats], tuple[float, Floats]]
 """Returns a value and its gradient."""
 
-SEARCH: Any = {"maxiter": 300, "ftol": 1e-7}
-"""Options of each search."""
+MOST_STEPS = 500
+"""Of each search."""
 
 AGREEMENT = 1e-4
 """Searches that end within this of one another have found the same value."""
+
+AGREED_STEPS = 100.0
+"""Or within so many times their tolerance."""
 
 STEP = 1e-4
 """Of the differences of gradients."""
@@ -29,8 +32,32 @@ CURVED = 0.05
 """A direction is curved if the quadratic term gains this share of what the linear one does over the ball."""
 
 
-def minimise(objective: Objective, starts: Sequence[Floats], room: Objective, *, slack: float = 1e-6) -> float:
-    """Return the least value found where `room` is not negative, and -inf where the search cannot be trusted.
+class Minimum(NamedTuple):
+    """What `minimise` returns.
+
+    Attributes
+    ----------
+    value
+        The least value, or -inf.
+    point
+        Where it is; where the search cannot be trusted, that of the search that says so.
+    """
+
+    value: float
+    point: Floats
+
+
+def minimise(
+    objective: Objective,
+    starts: Sequence[Floats],
+    room: Objective,
+    *,
+    slack: float = 1e-6,
+    bounds: tuple[Floats, Floats] | None = None,
+    enough: float = -math.inf,
+    tolerance: float = 1e-7,
+) -> Minimum:
+    """Return the least value found where `room` is not negative, -inf where the search cannot be trusted.
 
     That is: where a search from any start fails, ends outside by more than `slack` or at what is no number, or where no
     second search confirms the least value. A local minimum that no start leads to is not found: `starts_in_ball`.
@@ -45,16 +72,27 @@ def minimise(objective: Objective, starts: Sequence[Floats], room: Objective, *,
         The constraint, and its gradient.
     slack
         How far outside a point may be.
+    bounds
+        The least and the largest coordinates; none by default.
+    enough
+        A value below this is returned at once, unconfirmed.
+    tolerance
+        The accuracy of values.
     """
     inside: Any = {"type": "ineq", "fun": lambda u: room(u)[0], "jac": lambda u: room(u)[1]}
-    values = []
+    options: Any = {"maxiter": MOST_STEPS, "ftol": tolerance}
+    box = None if bounds is None else Bounds(*bounds)
+    ends: list[Minimum] = []
     for start in starts:
-        found = minimize(objective, start, jac=True, method="SLSQP", constraints=[inside], options=SEARCH)
+        found = minimize(objective, start, jac=True, method="SLSQP", bounds=box, constraints=[inside], options=options)
         if not found.success or not room(found.x)[0] >= -slack or not math.isfinite(found.fun):
-            return -math.inf
-        values.append(float(found.fun))
-    least = min(values)
-    return least if sum(value <= least + AGREEMENT for value in values) >= 2 else -math.inf
+            return Minimum(-math.inf, found.x)
+        ends.append(Minimum(float(found.fun), found.x))
+        if ends[-1].value < enough:
+            return ends[-1]
+    least = min(ends, key=lambda end: end.value)
+    confirmed = sum(end.value <= least.value + max(AGREEMENT, AGREED_STEPS * tolerance) for end in ends) >= 2
+    return least if confirmed else Minimum(-math.inf, least.point)
 
 
 def starts_in_ball(objective: Objective, n: int, radius: float, *, seed: int = 0) -> list[Floats]:
