@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test holds it to the 
         UniformSampling,
     )
     from pgcpe.policies.rules import PolicyState, RecommendationRule, SamplingRule, StoppingRule, Verdict
+    from pgcpe.study import Study
 
 __all__ = [
     "BGLM",
@@ -90,6 +91,7 @@ __all__ = [
     "SequentialHalving",
     "SimulatedEnvironment",
     "StoppingRule",
+    "Study",
     "SuccessiveRejects",
     "TableModel",
     "TopTwo",
@@ -148,6 +150,7 @@ _MODULE_OF = {
     "SequentialHalving": "policies",
     "SimulatedEnvironment": "environment.simulator",
     "StoppingRule": "policies.rules",
+    "Study": "study",
     "SuccessiveRejects": "policies",
     "TableModel": "estimators",
     "TopTwo": "policies",

@@ -25,6 +25,14 @@ TESTED_WITH = {
     "policies/rules/monitored.py": "policies/rules/test_stopping.py",
     "policies/rules/plan.py": "policies/rules/test_phases.py",
     "policies/rules/recommendation.py": "policies/test_base.py",
+    "study/deadline.py": "study/test_study.py",
+    "study/imports.py": "study/test_study.py",
+    "study/ledger.py": "study/test_study.py",
+    "study/needed.py": "study/test_study.py",
+    "study/question.py": "study/test_study.py",
+    "study/replay.py": "study/test_study.py",
+    "study/rows.py": "study/test_study.py",
+    "study/status.py": "study/test_study.py",
 }
 """Modules that are parts of another, and the tests of that one. Better a file of their own than an entry here."""
 

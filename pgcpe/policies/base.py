@@ -182,19 +182,28 @@ class Policy:
 
     # ------------------------------------------------------------------------------------------------------ ask, tell
 
-    def ask(self, n: int | None = None) -> list[Action]:
+    def ask(self, n: int | None = None, pending: Sequence[Action | str] = ()) -> list[Action]:
         """Return the actions to perform next; the same answer until something is told.
 
         Parameters
         ----------
         n
-            How many, for experiments that are run in batches: the iteration is repeated. By default one iteration, or
-            what of it was not told yet. A policy that plays in phases gives what is left of the phase, or the first n.
+            How many, for experiments that are run in batches. By default one iteration, or what of it was not told yet.
+            A policy that plays in phases gives what is left of the phase, or the first n.
+        pending
+            Plays that were asked for and not told. They are not asked for again; beyond the iteration each of them, and
+            each of those chosen before it, counts as one more play of its action (`SamplingRule.choose`).
         """
-        if n is None:
-            return list(self._plan.left)
-        n = whole_number("n", n, 1)
-        return self._plan.left[:n] if self._sampling.planned else self._plan.batch(n)
+        if n is not None:
+            n = whole_number("n", n, 1)
+        expected = [self.bandit.action(action) for action in pending]
+        chosen = self._plan.without(expected)
+        while not self._sampling.planned and (len(chosen) < n if n is not None else not chosen):
+            if len(self.bandit.arms) == 1:
+                chosen += self.bandit.arms
+            else:
+                chosen += self._sampling.choose(self.state, [*expected, *chosen])
+        return chosen[:n]
 
     def cancel(self) -> Self:
         """Give up what was asked for and not told: what to play next is chosen anew from all that was told.

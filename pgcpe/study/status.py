@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
-from datetime import datetime
-from typing import NamedTuple
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
 from pgcpe.policies.result import Result
+from pgcpe.study.deadline import Deadline
+from pgcpe.study.journal import Question
+from pgcpe.study.ledger import Certified, Ledger, moment
+from pgcpe.study.question import in_words
 
-__all__ = ["Deadline", "PlaysNeeded", "Status"]
-
-
-class Deadline(NamedTuple):
-    """Where a study ends at the latest: after so many plays, at such a cost, at such a time; None for no limit.
-
-    Attributes
-    ----------
-    max_plays
-        The most plays, pending ones included; plays from a log are not counted.
-    max_cost
-        The same for their cost.
-    until
-        The time (with its time zone) from which nothing is asked for any more.
-    """
-
-    max_plays: int | None = None
-    max_cost: float | None = None
-    until: datetime | None = None
+__all__ = ["PlaysNeeded", "Status", "standing", "status_of"]
 
 
 class PlaysNeeded(NamedTuple):
@@ -54,6 +42,13 @@ class PlaysNeeded(NamedTuple):
     cost: float
     runs: int
     budget: int
+
+    def __str__(self) -> str:
+        more = "more than " if self.plays >= self.budget else "about "
+        return (
+            f"If the truth is like the estimate {more}{self.plays:,.0f} plays more are needed, in eight of ten studies "
+            f"between {self.low:,.0f} and {self.high:,.0f} ({self.runs} simulated)"
+        )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -95,10 +90,10 @@ class Status:
         and last, the time of the last event (UTC). Who did not give a name is "".
     notes
         What a reader should know, in words: reasons of withdrawals, overdue plays and the like.
-    needed
-        How many plays more it is likely to take; None where that was not asked for or cannot be said.
     created, version
         When the study was created (UTC), and by which version of the package.
+    needed
+        How many plays more it is likely to take; None where that was not asked for or cannot be said.
     """
 
     name: str
@@ -125,3 +120,117 @@ class Status:
     created: datetime
     version: str
     needed: PlaysNeeded | None = None
+
+    @property
+    def summary(self) -> str:
+        """The answer so far, what it rests on, and how many plays stand where."""
+        left = [
+            f"{n:,} {what}"
+            for n, what in (
+                (self.n_pending, "pending"),
+                (self.n_imported, "of them from logs"),
+                (self.n_cancelled, "cancelled"),
+                (self.n_withdrawn, "withdrawn"),
+                (self.n_amended, "amended"),
+            )
+            if n
+        ]
+        plays = ", ".join([f"{self.n_told:,} {'play' if self.n_told == 1 else 'plays'} told", *left])
+        ends = f"\nEnded: {self.reached}." if self.reached else ""
+        needed = f"\n{self.needed}." if self.needed else ""
+        return "\n".join([self.question, "", f"{self.result.summary}{ends}{needed}", f"{plays}.", *self.notes])
+
+    def __repr__(self) -> str:
+        rows = self.result.table.head(10).to_string(
+            index=False, formatters={"action": str}, float_format="{:.3f}".format
+        )
+        return f"{self.name}\n{self.summary}\n\n{rows}"
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        names = ["name", "question", "stopped", "reached", "certificate", "certified_at", "n_told", "n_pending"]
+        names += ["n_cancelled", "n_withdrawn", "n_amended", "n_imported", "cost", "cost_pending", "version"]
+        table = self.result.table.to_dict("records")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "recommendation": dict(self.recommendation),
+            "stop_reason": self.result.stop_reason,
+            "assumptions": list(self.assumptions),
+            "conflicts": [dict(action) for action in self.result.conflicts],
+            "deadline": self.deadline.to_plain(),
+            "notes": list(self.notes),
+            "needed": None if self.needed is None else self.needed._asdict(),
+            "created": self.created.isoformat(),
+            "people": self.people.to_dict("records"),
+            "arms": [row | {"action": dict(row["action"])} for row in table],
+        }
+
+
+def standing(ledger: Ledger, policy: Policy) -> Certified | None:
+    """Return the certificate that was written down, if neither changed plays nor conflicts have taken it away."""
+    earned = ledger.standing
+    return None if earned is not None and earned.assumptions and policy.conflicts else earned
+
+
+def status_of(
+    path: Path,
+    question: Question,
+    ledger: Ledger,
+    policy: Policy,
+    deadline: Deadline,
+    needed: PlaysNeeded | None = None,
+) -> Status:
+    """Return where a study stands."""
+    now, costs = datetime.now(UTC), policy.bandit.costs
+    plays, cost = ledger.spent(costs)
+    reached = deadline.reached(plays, cost, min(costs.values()), now)
+    result = _result(ledger, policy, reached)
+    pending = sum(costs.get(play.action, 1.0) for play in ledger.pending.values())
+    some = list(ledger.plays.values())
+    return Status(
+        name=path.name,
+        question=in_words(policy),
+        policy=policy,
+        result=result,
+        stopped=result.stopped,
+        reached=reached,
+        recommendation=result.recommendation,
+        certificate=result.certificate,
+        certified_at=result.certified_at,
+        assumptions=result.assumptions,
+        n_told=sum(play.counts for play in some),
+        n_pending=len(ledger.pending),
+        n_cancelled=sum(play.state == "cancelled" for play in some),
+        n_withdrawn=sum(play.state == "withdrawn" for play in some),
+        n_amended=sum(play.counts and play.amended > 0 for play in some),
+        n_imported=sum(play.counts and play.imported for play in some),
+        cost=cost - pending,
+        cost_pending=pending,
+        deadline=deadline,
+        people=ledger.people(),
+        notes=tuple(ledger.notes(now)),
+        created=moment(question.created),
+        version=question.version,
+        needed=needed,
+    )
+
+
+def _result(ledger: Ledger, policy: Policy, reached: str) -> Result:
+    """Return what is known, with the certificate that was written down and what the ledger adds to what it rests on."""
+    result, earned = policy.result(reached), standing(ledger, policy)
+    if earned is None:
+        assumptions = (*result.assumptions, *ledger.assumed()) if result.certificate else result.assumptions
+        return dataclasses.replace(result, assumptions=assumptions)
+    first = result.table["action"] == earned.arm
+    table = pd.concat([result.table[first], result.table[~first]], ignore_index=True)
+    return dataclasses.replace(
+        result,
+        recommendation=earned.arm,
+        certified=earned.certificate in ("direct", "exact"),
+        certificate=earned.certificate,
+        stop_reason=earned.reason,
+        stopped=True,
+        certified_at=earned.plays,
+        assumptions=earned.assumptions,
+        table=table,
+    )

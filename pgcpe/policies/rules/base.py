@@ -145,6 +145,37 @@ class PolicyState:
         vars(other).update(fields, **changed)
         return other
 
+    def expecting(self, pending: Sequence[Action]) -> PolicyState:
+        """Return the state with pending plays counted, each as one more play of its action with the mean reward so far.
+
+        Intervals are as much narrower as those of own plays: by sqrt((n + 1) / (n + pending + 1)), about their middle.
+        It is for choosing what to play; a stop rests on what was told.
+        """
+        if not pending:
+            return self
+        bandit, plays, listed = self.bandit, self.plays.copy(), self.listed_plays.copy()
+        for action in pending:
+            if (i := bandit.listed_index(action)) >= 0:
+                listed[i] += 1
+                plays[bandit.arm_of_listed[i]] += 1
+        narrower, middle = np.sqrt((self.plays + 1.0) / (plays + 1.0)), self.intervals.midpoint
+        lower, upper, index = (
+            middle + narrower * (end - middle) for end in (self.intervals.lower, self.intervals.upper, self.index)
+        )
+        own = np.divide(
+            self.listed_rewards, self.listed_plays, out=np.full(len(listed), 0.5), where=self.listed_plays > 0
+        )
+        return self._with(
+            intervals=Intervals(lower, upper),
+            index=index,
+            plays=plays,
+            rewards=self.rewards + self.means * (plays - self.plays),
+            listed_plays=listed,
+            listed_rewards=self.listed_rewards + own * (listed - self.listed_plays),
+            n_plays=self.n_plays + len(pending),
+            n_observed=self.n_observed + sum(not action for action in pending),
+        )
+
     @cached_property
     def means(self) -> Floats:
         """The mean reward of each arm's own plays, 1/2 before the first."""
@@ -296,7 +327,9 @@ class SamplingRule(ABC):
         state
             What is known.
         pending
-            Plays that were asked for and not yet told.
+            Plays that were asked for and not yet told, those that were chosen before in the same batch among them. Each
+            is to count as one more play of its action (`PolicyState.expecting`): a rule that leaves them out asks for
+            the same plays over and over in a large batch.
         """
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -63,9 +62,15 @@ class Plan:
         self.left = kept[::-1]
         return end
 
-    def batch(self, n: int) -> list[Action]:
-        """Return n actions to perform at once: what is left, over and over."""
-        return list(itertools.islice(itertools.cycle(self.left), n))
+    def without(self, pending: Sequence[Action]) -> list[Action]:
+        """Return what is left but for plays that are pending, the first of equals."""
+        expected, left = Counter(pending), []
+        for action in self.left:
+            if expected[action] > 0:
+                expected[action] -= 1
+            else:
+                left.append(action)
+        return left
 
 
 def _n_in_common(some: Sequence[Action], others: Sequence[Action]) -> int:

@@ -23,6 +23,7 @@ class TwoCandidates(SamplingRule):
 
     def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
         """Return a_l and a_h."""
+        state = state.expecting(pending)
         arms = state.bandit.arms
         return [arms[state.challenger(state.index)], arms[state.leader]]
 
@@ -35,7 +36,7 @@ class EachOnce(SamplingRule):
 
     def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
         """Return all arms that were not played yet, else what the other rule chooses."""
-        unplayed = np.flatnonzero(state.plays == 0)
+        unplayed = np.flatnonzero(state.expecting(pending).plays == 0)
         if len(unplayed) == 0:
             return self._then.choose(state, pending)
         return [state.bandit.arms[i] for i in unplayed[np.argsort(state.rank[unplayed])]]
@@ -46,6 +47,7 @@ class HighestIndex(SamplingRule):
 
     def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
         """Return the leader or the challenger, whichever has the higher bound."""
+        state = state.expecting(pending)
         h, other = state.leader, state.challenger(state.index)
         return [state.bandit.arms[other if state.index[other] > state.index[h] else h]]
 
@@ -60,6 +62,7 @@ class TopTwo(SamplingRule):
 
     def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
         """Return the leader or its challenger."""
+        state = state.expecting(pending)
         arms, h = state.bandit.arms, state.leader
         costs, shares = pairs(state.plays, state.rewards, h, state.epsilon)
         challenger = best_arm(-costs, state.plays, state.rank, skip=h)
@@ -75,6 +78,7 @@ class ObserveAndTwoCandidates(SamplingRule):
 
     def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
         """Return ``do()``, a_l and a_h."""
+        state = state.expecting(pending)
         arms = state.bandit.arms
         candidates = [arms[state.challenger()], arms[state.leader]]  # Algorithms 1 and 3, line 4: a_l and a_h
         # Algorithm 3, lines 9 and 14 (Algorithm 1, lines 9 and 13)

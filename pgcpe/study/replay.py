@@ -1,0 +1,155 @@
+"""What the file of a study says, replayed: the plays, and the policy that was told them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any
+
+import pandas as pd
+
+from pgcpe.bandit import CausalBandit
+from pgcpe.graphs.structure import State
+from pgcpe.plays.actions import Action
+from pgcpe.study.deadline import Deadline
+from pgcpe.study.journal import Journal, Writer
+from pgcpe.study.ledger import Ledger, Play
+from pgcpe.study.question import fingerprint, from_plain
+from pgcpe.study.rows import Row
+
+__all__ = ["Replay"]
+
+
+class Replay:
+    """The plays of a study and its policy: functions of the question and of the events, in their order.
+
+    Parameters
+    ----------
+    journal
+        The file.
+
+    Attributes
+    ----------
+    question, deadline
+        What the file was created with.
+    ledger
+        The plays as of the last `refresh`.
+    policy
+        What was told those that count, in the order in which they were told.
+
+    Raises
+    ------
+    ValueError
+        If the question is not the one the file was created with.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal, self.question = journal, journal.question()
+        content = self.question.content
+        if fingerprint(content) != self.question.fingerprint:
+            raise ValueError(
+                f"the question in {journal.path} is not the one it was created with: its fingerprint differs. The "
+                "guarantee is for that one; go back to a backup"
+            )
+        self.deadline = Deadline.from_plain(content["deadline"])
+        self.ledger, self._fed = Ledger(), 0
+        self.policy = from_plain(content)
+        self.refresh(quietly=True)
+        self.certify()
+
+    @property
+    def bandit(self) -> CausalBandit:
+        """The question, with what the policy has recorded."""
+        return self.policy.bandit
+
+    @contextmanager
+    def writing(self) -> Iterator[Writer]:
+        """Give a transaction in which this is up to date; afterwards it is again, what was written included."""
+        self.refresh()
+        with self.journal.writing() as writer:
+            self.refresh(writer)
+            yield writer
+        self.refresh()
+        self.certify()
+
+    def play(self, number: int) -> Play:
+        """Return a play, or raise where there is none of that id."""
+        play = self.ledger.plays.get(number)
+        if play is None:
+            last = f"the last one is {max(self.ledger.plays)}" if self.ledger.plays else "none was asked for yet"
+            raise ValueError(f"there is no play {number}: {last}")
+        return play
+
+    def refresh(self, writer: Writer | None = None, *, quietly: bool = False) -> None:
+        """Take in what happened since: what was told goes to the policy; what was changed has it begin anew."""
+        last = self.ledger.last
+        self.ledger.add(self.journal.events(last) if writer is None else writer.events(last))
+        if self.ledger.disturbed:
+            self.policy, self._fed, self.ledger.disturbed = from_plain(self.question.content), 0, False
+            quietly = True
+        plays, self._fed = self.ledger.counted(self._fed), len(self.ledger.order)
+        if plays:
+            with warnings.catch_warnings():
+                if quietly:
+                    warnings.simplefilter("ignore")
+                self.policy.tell([play.action for play in plays], self._as_frame([play.values for play in plays]))
+
+    def certify(self) -> None:
+        """Write a certificate down when it has been earned, with what it rests on."""
+        if self.journal.read_only or self.policy.certificate is None or self.ledger.standing is not None:
+            return
+        with self.journal.writing() as writer:
+            self.refresh(writer)
+            policy = self.policy
+            if policy.certificate is None or self.ledger.standing is not None:
+                return
+            earned = {
+                "arm": dict(policy.recommendation),
+                "certificate": policy.certificate,
+                "reason": policy.stop_reason,
+                "assumptions": [*policy.assumptions, *self.ledger.assumed()],
+                "plays": policy.certified_at,
+                "version": version("pgcpe"),
+            }
+            writer.append("certified", [(None, earned)], "")
+        self.refresh()
+
+    def affordable(self, actions: Sequence[Action]) -> list[Action]:
+        """Return the first of some actions, as many as the deadline leaves room for."""
+        plays, cost = self.ledger.spent(self.policy.bandit.costs)
+        out = []
+        for action in actions:
+            plays, cost = plays + 1, cost + self.policy.bandit.costs.get(action, 1.0)
+            if not self.deadline.allows(plays, cost):
+                break
+            out.append(action)
+        return out
+
+    def is_new(self, row: Row) -> bool:
+        """Return whether a row tells of a play that was not told, or raise where it cannot."""
+        play = self.play(row.id)
+        if row.action and self.bandit.action(row.action) != play.action:
+            raise ValueError(f"play {row.id} is {play.action}, but its row says {row.action}: are rows mixed up?")
+        if not play.told:
+            return True
+        settled = {**play.values, **row.values}
+        if settled == play.values:
+            return False
+        differs = ", ".join(
+            f"{v}={play.values.get(v)}, now {s}" for v, s in row.values.items() if s != play.values.get(v)
+        )
+        way = "it was withdrawn" if play.left_out else f"study.amend({row.id}, ...) corrects it"
+        raise ValueError(f"play {row.id} was told before with other values ({differs}): {way}")
+
+    def check_values(self, actions: Sequence[Action], rows: Sequence[Row]) -> None:
+        """Raise where values are missing or contradict the action."""
+        if rows:
+            index = pd.Index([row.id for row in rows], name="id")
+            self.bandit.encode(list(actions), self._as_frame([row.values for row in rows], index))
+
+    def _as_frame(self, values: Sequence[Mapping[str, State]], index: pd.Index[Any] | None = None) -> pd.DataFrame:
+        """Return values as a frame of the variables that the policy is told, and of those that are set."""
+        names = dict.fromkeys([*self.bandit.coding.variables, *(v for own in values for v in own)])
+        return pd.DataFrame(list(values), columns=list(names), dtype=object, index=index)
