@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test holds it to the 
         PooledTrees,
         TableModel,
     )
+    from pgcpe.estimators.graph_check import GraphCheck, check_graph
     from pgcpe.experiments import plan, repeat
     from pgcpe.graphs.explanation import explain
     from pgcpe.graphs.identification import admissible_sequence, is_admissible_sequence
@@ -74,6 +75,7 @@ __all__ = [
     "Estimate",
     "Estimated",
     "Estimator",
+    "GraphCheck",
     "IntervalEstimator",
     "Intervals",
     "LilUCB",
@@ -99,6 +101,7 @@ __all__ = [
     "UniformSampling",
     "Verdict",
     "admissible_sequence",
+    "check_graph",
     "do",
     "equal_effect",
     "expected_reward",
@@ -131,6 +134,7 @@ _MODULE_OF = {
     "Estimate": "estimators",
     "Estimated": "estimators",
     "Estimator": "estimators",
+    "GraphCheck": "estimators.graph_check",
     "IntervalEstimator": "estimators",
     "Intervals": "confidence.intervals",
     "KLLUCB": "policies",
@@ -158,6 +162,7 @@ _MODULE_OF = {
     "UniformSampling": "policies",
     "Verdict": "policies.rules",
     "admissible_sequence": "graphs.identification",
+    "check_graph": "estimators.graph_check",
     "do": "plays.actions",
     "equal_effect": "plays.actions",
     "expected_reward": "environment.exact",

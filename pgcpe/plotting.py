@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 
-__all__ = ["plot_curves", "plot_graph", "plot_intervals"]
+__all__ = ["plot_curves", "plot_doubts", "plot_graph", "plot_intervals"]
 
 CURVED = "arc3,rad=0.2"
 """Edges are arcs: a straight one that skips a layer would run through the nodes between."""
@@ -87,16 +87,9 @@ def plot_graph(
     ValueError
         If there is no node, or a cycle.
     """
-    plt = _pyplot()
     graph = nx.DiGraph(list(edges))
     graph.add_nodes_from(nodes)
-    if not graph or not nx.is_directed_acyclic_graph(graph):
-        raise ValueError("there must be at least one node and no cycle to draw")
-    layers = dict(enumerate(nx.topological_generations(graph)))
-    tallest = max(map(len, layers.values()))
-    place = nx.multipartite_layout(graph, subset_key=layers)
-    if ax is None:
-        _, ax = plt.subplots(figsize=(2.2 + 1.7 * len(layers), 1.5 + 1.1 * tallest), layout="constrained")
+    place, ax = _in_layers(graph, ax)
     largest = max(map(abs, edges.values()), default=0.0) or 1.0
     nx.draw_networkx_nodes(graph, place, ax=ax, node_size=1800, node_color="#eeeeee", edgecolors="#666666")
     nx.draw_networkx_labels(graph, place, {v: nodes.get(v, v).replace("$", r"\$") for v in graph}, ax=ax, font_size=9)
@@ -122,6 +115,69 @@ def plot_graph(
     ax.margins(0.15)
     ax.set_axis_off()
     return ax
+
+
+def plot_doubts(
+    edges: Iterable[tuple[str, str]],
+    hidden: Collection[str],
+    doubts: Mapping[tuple[str, str], str],
+    *,
+    title: str = "",
+    ax: Any = None,
+) -> Any:
+    """Draw a directed graph in layers, with dashed red lines between doubtful pairs, and return the axes.
+
+    Parameters
+    ----------
+    edges
+        The edges.
+    hidden
+        Nodes that are drawn dotted.
+    doubts
+        Pairs of nodes, each with the text on its line.
+    title
+        The title.
+    ax
+        Axes to draw on, by default those of a new figure.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed (``pip install pgcpe[plot]``).
+    ValueError
+        If there is no node, or a cycle.
+    """
+    graph = nx.DiGraph(list(edges))
+    graph.add_nodes_from(v for pair in doubts for v in pair)
+    place, ax = _in_layers(graph, ax)
+    for dotted in (False, True):
+        some = [v for v in graph if (v in hidden) == dotted]
+        drawn = nx.draw_networkx_nodes(
+            graph, place, some, ax=ax, node_size=1800, node_color="#eeeeee", edgecolors="#666666"
+        )
+        drawn.set_linestyle(":" if dotted else "-")
+    nx.draw_networkx_labels(graph, place, {v: v.replace("$", r"\$") for v in graph}, ax=ax, font_size=9)
+    nx.draw_networkx_edges(graph, place, ax=ax, edge_color="#666666", node_size=1800, connectionstyle=CURVED)
+    between = nx.Graph(list(doubts))
+    between.add_nodes_from(graph)
+    nx.draw_networkx_edges(between, place, ax=ax, edge_color="tab:red", width=2.0, style="dashed")
+    nx.draw_networkx_edge_labels(between, place, dict(doubts), ax=ax, font_size=8, font_color="tab:red")
+    ax.set_title(title.replace("$", r"\$"), fontsize="medium", loc="left", wrap=True)
+    ax.margins(0.15)
+    ax.set_axis_off()
+    return ax
+
+
+def _in_layers(graph: nx.DiGraph, ax: Any) -> tuple[Any, Any]:
+    """Return where the nodes stand, causes on the left, and the axes to draw on."""
+    plt = _pyplot()
+    if not graph or not nx.is_directed_acyclic_graph(graph):
+        raise ValueError("there must be at least one node and no cycle to draw")
+    layers = dict(enumerate(nx.topological_generations(graph)))
+    if ax is None:
+        tallest = max(map(len, layers.values()))
+        _, ax = plt.subplots(figsize=(2.2 + 1.7 * len(layers), 1.5 + 1.1 * tallest), layout="constrained")
+    return nx.multipartite_layout(graph, subset_key=layers), ax
 
 
 def plot_curves(

@@ -38,6 +38,11 @@ def parser() -> Parser:
     )
     commands.add_parser("arms", parents=[network, question], help="list the arms and what is known of them")
     _add_identify(commands.add_parser("identify", parents=[network], help="say how an effect follows from observation"))
+    _add_check(
+        commands.add_parser(
+            "check", parents=[network], help="say what logged plays refute of a graph; exit code 3 if they do"
+        )
+    )
     _add_figure(
         commands.add_parser(
             "figure",
@@ -100,6 +105,18 @@ def _add_plan(plan: argparse.ArgumentParser) -> None:
 def _add_identify(identify: argparse.ArgumentParser) -> None:
     identify.add_argument("--reward", required=True, metavar="VARIABLE", help="the outcome")
     identify.add_argument("--do", action="append", required=True, metavar='"A=1"', help="a treatment; may be repeated")
+
+
+def _add_check(check: argparse.ArgumentParser) -> None:
+    check.add_argument(
+        "log", metavar="LOG", help="a CSV file, one row a play; its column action, if any, holds actions like do(A=1)"
+    )
+    check.add_argument(
+        "--level", type=float, default=0.05, help="how probably a right graph is refuted (default %(default)s)"
+    )
+    check.add_argument("--rows", type=_integer(1), default=10, help="statements to print (default %(default)s)")
+    check.add_argument("--drop-missing", action="store_true", help="leave out rows that lack a value")
+    check.add_argument("--plot", metavar="FILE", help="draw the graph and its doubtful pairs to a PNG, SVG or PDF file")
 
 
 def _add_figure(figure: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["COMMANDS", "FIGURES", "PLANNED", "POLICIES"]
 
-COMMANDS = ("run", "plan", "arms", "identify", "figure")
+COMMANDS = ("run", "plan", "arms", "identify", "check", "figure")
 """Each is carried out by ``carry_out`` of the module of its name."""
 
 POLICIES = ("ccpe", "ccpe-paper", "lucb", "lucb-paper", "pooled", "pooled-asymptotic")

@@ -1,4 +1,4 @@
-"""The command line: ``pgcpe run``, ``pgcpe plan``, ``pgcpe arms``, ``pgcpe identify``, ``pgcpe figure``."""
+"""The command line: ``pgcpe run``, ``plan``, ``arms``, ``identify``, ``check``, ``figure``."""
 
 from __future__ import annotations
 

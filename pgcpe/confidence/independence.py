@@ -1,0 +1,220 @@
+"""Evidence that a variable has one distribution in several groups of plays: e-values, and chi-square for fixed samples.
+
+Counts come in cells, one for each value of what is conditioned on, and in every cell as groups by states. The null
+hypothesis says that within a cell all groups share one distribution, whatever it is; every cell has one of its own.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from pgcpe._numba import njit
+
+__all__ = ["chi_square_p_value", "equal_means_log_factor", "log_evidence", "sequential_log_evidence"]
+
+Floats = NDArray[np.float64]
+
+LEAST_EXPECTED = 1.0
+"""Of cells with a smaller expected count the chi-square distribution says little."""
+
+PSEUDO_PLAYS = 2.0
+"""Of how many plays of the pooled mean a member's prediction is made before its own."""
+
+
+def log_evidence(counts: ArrayLike) -> float:
+    """Return the log of the e-value against the groups of every cell having one distribution.
+
+    For a cell it is the sequential Dirichlet(1/2) mixture of the groups' likelihoods over the largest likelihood
+    without groups (universal inference, Wasserman, Ramdas and Balakrishnan 2020). Given the cell and the group, a
+    play's state has the cell's distribution under the null, so that this is below a martingale started at 1 at every
+    number of plays, whatever chose the plays. A play moves one cell only: products, mixtures and averages over cells
+    are below martingales too. The e-value is the average of three of them: the product; the product of
+    ``(1 + E_c) / 2``, in which cells without evidence cost a factor of 2 at most; and the mean of the E_c over all
+    cells that there can be. In the last two a cell of more than two groups has the average of its full table and of
+    each group against all others.
+
+    Parameters
+    ----------
+    counts
+        Array of shape (cells, groups, states).
+
+    Returns
+    -------
+    float
+        In nats; its exponential has an expectation of at most 1 under the null.
+
+    Raises
+    ------
+    ValueError
+        If the counts are not of that shape, negative or not finite.
+
+    Examples
+    --------
+    >>> round(log_evidence([[[90, 10], [50, 50]]]), 1)
+    16.3
+    """
+    table = np.ascontiguousarray(_checked(counts), dtype=np.float64)
+    return float(_log_evidence(table.ravel(), 0, *table.shape))
+
+
+def chi_square_p_value(counts: ArrayLike) -> float:
+    """Return Pearson's chi-square p-value, cells added up; 1 where no cell has two groups and two states.
+
+    Cells where a count is expected to be below 1 are left out: there the statistic is far from chi-square.
+    For a number of plays fixed beforehand, and in the limit of many: unlike an e-value it is not valid at a number of
+    plays that was chosen by looking at them.
+
+    Parameters
+    ----------
+    counts
+        Array of shape (cells, groups, states).
+
+    Examples
+    --------
+    >>> round(chi_square_p_value([[[90, 10], [80, 20]]]), 3)
+    0.048
+    """
+    table = _checked(counts)
+    rows, columns = table.sum(axis=2, keepdims=True), table.sum(axis=1, keepdims=True)
+    expected = rows * columns / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
+    expected[expected == 0.0] = np.inf  # of groups and states that no play has
+    dense = expected.min(axis=(1, 2)) >= LEAST_EXPECTED
+    seen = np.where(np.isinf(expected), 0.0, expected)
+    parts = (table - seen) ** 2 / expected
+    free = (np.count_nonzero(rows, axis=(1, 2)) - 1) * (np.count_nonzero(columns, axis=(1, 2)) - 1)
+    df = int(free[dense & (free > 0)].sum())
+    return float(stats.chi2.sf(parts[dense].sum(), df)) if df else 1.0
+
+
+def equal_means_log_factor(rewards: ArrayLike, sums: ArrayLike, rounds: int) -> float:
+    """Return the log factor by which one round of plays, one of each member, tells against equal means.
+
+    The factor is ``prod_j p_j(y_j) / p(y_j)`` with p_j the prediction of member j from its earlier rounds, shrunk by
+    two pseudo-plays towards the pooled mean of the earlier rounds, and p the mean of the p_j. Under a common mean its
+    expectation is at most 1, as the geometric mean of the p_j is at most the arithmetic one; nothing is paid for the
+    mean. It holds after whole rounds only.
+
+    Parameters
+    ----------
+    rewards
+        Array over the members: their rewards in [0, 1] in this round.
+    sums
+        Array over the members: the sums of their rewards in the earlier rounds.
+    rounds
+        How many earlier rounds there were.
+    """
+    y, s = np.asarray(rewards, dtype=np.float64), np.asarray(sums, dtype=np.float64)
+    return float(_round_log_factor(y, s, float(rounds)))
+
+
+def _checked(counts: ArrayLike) -> Floats:
+    table = np.asarray(counts, dtype=np.float64)
+    if table.ndim != 3 or not (np.isfinite(table).all() and (table >= 0).all()):
+        raise ValueError(f"counts must be nonnegative, of shape (cells, groups, states), but have {table.shape}")
+    return table
+
+
+@njit(cache=True)
+def sequential_log_evidence(counts, start, cells, groups, states, out):  # type: ignore[no-untyped-def]
+    """Write the log e-values of several tables of counts, which lie one after the other in a flat array, to `out`.
+
+    ``start``, ``cells``, ``groups`` and ``states`` are arrays over the tables.
+    """
+    for i in range(len(start)):
+        out[i] = _log_evidence(counts, start[i], cells[i], groups[i], states[i])
+
+
+@njit(cache=True)
+def _log_evidence(counts, start, cells, groups, states):  # type: ignore[no-untyped-def]
+    """Return the log e-value of a table that begins at `start` of a flat array."""
+    product = halves = 0.0
+    largest, added = 0.0, float(cells)  # the sum of all E_c as exp(largest) * added
+    total = np.empty(states)
+    for c in range(cells):
+        at = start + c * groups * states
+        n = 0.0
+        for s in range(states):
+            total[s] = 0.0
+            for g in range(groups):
+                total[s] += counts[at + g * states + s]
+            n += total[s]
+        if n == 0.0:
+            halves += 0.0  # E_c = 1
+            continue
+        null = 0.0  # the log of the largest likelihood without groups
+        for s in range(states):
+            if total[s] > 0.0:
+                null += total[s] * math.log(total[s] / n)
+        full = -null
+        for g in range(groups):
+            full += _log_mixture(counts, at + g * states, states)
+        product += full
+        mixed = full
+        if groups > 2:
+            for g in range(groups):
+                rest = _log_mixture(counts, at + g * states, states) - null
+                rest += _log_mixture_of_rest(total, counts, at + g * states, states)
+                mixed = _log_add(mixed, rest - math.log(groups))
+            mixed -= math.log(2.0)
+            # full counts one half, the average over the groups the other
+        halves += _log_add(0.0, mixed) - math.log(2.0)
+        if mixed > largest:
+            added, largest = added * math.exp(largest - mixed), mixed
+        added += math.exp(mixed - largest) - math.exp(-largest)
+    mean = largest + math.log(max(added, 1e-300)) - math.log(cells)
+    return _log_add(_log_add(product, halves), mean) - math.log(3.0)
+
+
+@njit(cache=True)
+def _log_mixture(counts, at, states):  # type: ignore[no-untyped-def]
+    """Return the log likelihood of the counts of one group, mixed over Dirichlet(1/2)."""
+    n, value = 0.0, 0.0
+    for s in range(states):
+        k = counts[at + s]
+        if k > 0.0:
+            value += math.lgamma(k + 0.5) - math.lgamma(0.5)
+            n += k
+    return value + math.lgamma(0.5 * states) - math.lgamma(0.5 * states + n) if n > 0.0 else 0.0
+
+
+@njit(cache=True)
+def _log_mixture_of_rest(total, counts, at, states):  # type: ignore[no-untyped-def]
+    """Return the same of all counts but those of one group."""
+    n, value = 0.0, 0.0
+    for s in range(states):
+        k = total[s] - counts[at + s]
+        if k > 0.0:
+            value += math.lgamma(k + 0.5) - math.lgamma(0.5)
+            n += k
+    return value + math.lgamma(0.5 * states) - math.lgamma(0.5 * states + n) if n > 0.0 else 0.0
+
+
+@njit(cache=True)
+def _log_add(a, b):  # type: ignore[no-untyped-def]
+    """Return log(exp(a) + exp(b))."""
+    high, low = max(a, b), min(a, b)
+    return high + math.log1p(math.exp(low - high))
+
+
+@njit(cache=True)
+def _round_log_factor(rewards, sums, rounds):  # type: ignore[no-untyped-def]
+    """Return the log factor of a round, one play of each member; see `equal_means_log_factor`."""
+    members = len(sums)
+    pooled = 0.0
+    for j in range(members):
+        pooled += sums[j]
+    pooled = (pooled + 0.5) / (members * rounds + 1.0)
+    mean = 0.0
+    for j in range(members):
+        mean += (sums[j] + PSEUDO_PLAYS * pooled) / (rounds + PSEUDO_PLAYS)
+    mean /= members
+    value = 0.0
+    for j in range(members):
+        p, y = (sums[j] + PSEUDO_PLAYS * pooled) / (rounds + PSEUDO_PLAYS), rewards[j]
+        # Linear in y: for rewards in [0, 1] the expected ratio depends on their mean alone.
+        value += math.log(y * p / mean + (1.0 - y) * (1.0 - p) / (1.0 - mean))
+    return value

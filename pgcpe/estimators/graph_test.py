@@ -1,0 +1,268 @@
+"""A test of everything a graph says, while plays come in: counts of every statement, e-values, and what they refute."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from pgcpe._numba import njit
+from pgcpe.confidence.independence import sequential_log_evidence
+from pgcpe.estimators.graph_statements import KINDS, Statement
+from pgcpe.graphs.bitsets import BitGraph, bit_graph
+from pgcpe.graphs.structure import States
+from pgcpe.plays.actions import Action
+from pgcpe.plays.samples import Coding, Samples
+
+__all__ = ["GraphTest", "StatementCounts"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+MOST_ACTIONS = 1000
+"""Of more actions none has cells of its own where it changes a distribution: it is left out there."""
+
+BY_CODE = -1
+"""Stands for a group that is the state of the other variable in the play."""
+
+
+class Layout(NamedTuple):
+    """Where the counts of every statement lie in a flat array, and what is read from a play for them.
+
+    Attributes
+    ----------
+    variable, other
+        Columns of the codes; -1 for none.
+    given_start, given, stride
+        For each statement, from one start to the next: the columns of what is conditioned on, and their strides.
+    start, cells, groups, states
+        The first entry of each table, and its shape.
+    """
+
+    variable: Ints
+    other: Ints
+    given_start: Ints
+    given: Ints
+    stride: Ints
+    start: Ints
+    cells: Ints
+    groups: Ints
+    states: Ints
+
+
+class StatementCounts:
+    """Counts of plays for statements of a graph: cells by groups by states.
+
+    A play enters a statement with the cell that the values of its condition make up. Under an action that changes the
+    distribution there, as the graph has it, that cell is one of its own: shared by the actions that set the same
+    *disturbing* variables to the same states, since all else that they set changes nothing.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    statements
+        What it says.
+    states
+        The states of all variables.
+    coding
+        That of the samples; it holds all variables of the statements, but for what is only set.
+    actions
+        The actions that may be played, fixed before data. Others count only where they change nothing.
+    """
+
+    def __init__(
+        self,
+        graph: nx.DiGraph,
+        statements: Sequence[Statement],
+        states: States,
+        coding: Coding,
+        actions: Collection[Action],
+    ) -> None:
+        self.statements, self._bits, self._states = tuple(statements), bit_graph(graph), states
+        self._disturbing = [_disturbing(self._bits, statement) for statement in self.statements]
+        listed = list(dict.fromkeys([Action(), *actions]))
+        own = listed if len(listed) <= MOST_ACTIONS else listed[:1]
+        self._keys: list[dict[Action, int]] = []
+        for i in range(len(self.statements)):
+            keys = dict.fromkeys(key for action in own if (key := self._key(i, action)) is not None)
+            self._keys.append({key: block for block, key in enumerate(keys)})
+        self._layout = self._laid_out(coding)
+        sizes = self._layout.cells * self._layout.groups * self._layout.states
+        self._counts = np.zeros(int(sizes.sum()))
+        self._row: dict[Action, int] = {}
+        self._base = np.empty((0, len(self.statements)), dtype=np.intp)
+        self._group = np.empty((0, len(self.statements)), dtype=np.intp)
+
+    def _laid_out(self, coding: Coding) -> Layout:
+        """Return where everything lies."""
+        column = {v: j for j, v in enumerate(coding.variables)}
+        given, stride, given_start, shapes = [], [], [0], []
+        for statement, keys in zip(self.statements, self._keys, strict=True):
+            size = 1
+            for v in statement.given:
+                given.append(column[v])
+                stride.append(size)
+                size *= len(self._states[v])
+            given_start.append(len(given))
+            shapes.append((size * max(len(keys), 1), self._n_groups(statement), len(self._states[statement.variable])))
+        cells, groups, states = np.array(shapes, dtype=np.intp).reshape(-1, 3).T.copy()
+        start = np.concatenate([[0], np.cumsum(cells * groups * states)])[:-1]
+        variable = [column[s.variable] for s in self.statements]
+        other = [column.get(str(s.other), -1) for s in self.statements]
+        lists = (variable, other, given_start, given, stride, start, cells, groups, states)
+        return Layout(*(np.array(some, dtype=np.intp) for some in lists))
+
+    def _n_groups(self, statement: Statement) -> int:
+        if statement.other is None:
+            return len(statement.members)
+        states = len(self._states[statement.other])
+        if statement.kind == "separation":
+            return states
+        return 2 if statement.other in statement.given else 1 + states
+
+    def _key(self, i: int, action: Action) -> Action | None:
+        """Return which cells of its own an action has, ``do()`` for those of observation, None if it does not count."""
+        statement = self.statements[i]
+        if statement.variable in action:
+            return None
+        if statement.kind == "merging":
+            if action not in statement.members:
+                return None
+            relevant = self._bits.relevant(self._bits.bits(action), self._bits.bit[statement.variable])
+            return Action() if statement.other is None else _restricted(self._bits, action, relevant)
+        key = _restricted(self._bits, action, self._disturbing[i])
+        return None if statement.other in key else key
+
+    def _entry(self, i: int, action: Action) -> tuple[int, int]:
+        """Return the first cell and the group of the plays of an action; a cell of -1 if they do not count."""
+        statement, key = self.statements[i], self._key(i, action)
+        if key is None or key not in self._keys[i]:
+            return -1, 0
+        per_key = self._layout.cells[i] // max(len(self._keys[i]), 1)
+        return int(self._keys[i][key] * per_key), self._group_of(statement, action)
+
+    def _group_of(self, statement: Statement, action: Action) -> int:
+        w = statement.other
+        if w is None:
+            return statement.members.index(action)
+        if statement.kind == "separation":
+            return BY_CODE
+        if w not in action:
+            return 0
+        return 1 if w in statement.given else 1 + self._states[w].index(action[w])
+
+    def add(self, samples: Samples) -> None:
+        """Count plays, in the coding given at the start."""
+        for action in samples.actions:
+            if action not in self._row:
+                self._row[action] = len(self._row)
+                entries = np.array([self._entry(i, action) for i in range(len(self.statements))], dtype=np.intp)
+                entries = entries.reshape(-1, 2)
+                self._base = np.vstack([self._base, entries[:, 0]])
+                self._group = np.vstack([self._group, entries[:, 1]])
+        rows = np.array([self._row[action] for action in samples.actions], dtype=np.intp)
+        if len(samples) and self.statements:
+            _count(samples.codes, rows[samples.which], self._base, self._group, self._layout, self._counts)
+
+    def log_evidence(self) -> Floats:
+        """Return the log e-value of every statement from all counts."""
+        values, at = np.zeros(len(self.statements)), self._layout
+        sequential_log_evidence(self._counts, at.start, at.cells, at.groups, at.states, values)
+        return values
+
+    def table(self, i: int) -> Floats:
+        """Return the counts of a statement: cells by groups by states."""
+        at = self._layout
+        shape = at.cells[i], at.groups[i], at.states[i]
+        return self._counts[at.start[i] : at.start[i] + math.prod(shape)].reshape(shape).copy()
+
+
+class GraphTest:
+    """The e-values of all statements together, watched at chosen numbers of plays.
+
+    The combined e-value is their weighted sum, a third of the weight to each kind that there is, equal within a kind.
+    The graph is refuted once its running maximum reaches 1/level, by chance with probability at most `level` at any
+    number of plays, whatever chose them (Ville's inequality).
+
+    Parameters
+    ----------
+    counts
+        Of the statements.
+
+    Attributes
+    ----------
+    weights
+        Array over the statements, summing to 1.
+    now, highest
+        Arrays over the statements: the log e-values at the last look, and the highest at any look.
+    combined
+        The highest log of the combined e-value.
+    n_plays
+        The plays counted.
+    """
+
+    def __init__(self, counts: StatementCounts) -> None:
+        self.counts = counts
+        kinds = np.array([KINDS.index(s.kind) for s in counts.statements], dtype=np.intp)
+        n = np.bincount(kinds, minlength=len(KINDS))
+        self.weights = 1.0 / (n[kinds] * max(int(np.count_nonzero(n)), 1))
+        self.now, self.highest = np.zeros(len(kinds)), np.zeros(len(kinds))
+        self.combined, self.n_plays = 0.0, 0
+
+    def look(self, samples: Samples) -> None:
+        """Count more plays, and look at all e-values after them."""
+        self.counts.add(samples)
+        self.n_plays += len(samples)
+        if not len(self.weights):
+            return
+        self.now = self.counts.log_evidence()
+        self.highest = np.maximum(self.highest, self.now)
+        together = float(np.logaddexp.reduce(np.log(self.weights) + self.now))
+        self.combined = max(self.combined, together)
+
+    def is_refuted(self, level: float) -> bool:
+        """Return whether the graph is refuted at a level."""
+        return self.combined >= -math.log(level)
+
+    def named(self, level: float) -> NDArray[np.intp]:
+        """Return the statements refuted by themselves, the strongest first: their share of the sum reached 1/level."""
+        weighed = np.log(self.weights) + self.highest if len(self.weights) else self.highest
+        order = np.argsort(-weighed, kind="stable")
+        return order[weighed[order] >= -math.log(level)]
+
+
+def _disturbing(bits: BitGraph, statement: Statement) -> int:
+    """Return what must not be set if the variable, given the condition, is to be as in observation."""
+    if statement.kind == "merging":
+        return 0
+    return bits.disturbing(bits.bit[statement.variable], bits.bits(statement.given))
+
+
+def _restricted(bits: BitGraph, action: Action, some: int) -> Action:
+    """Return what an action sets of a set of variables."""
+    return Action({v: state for v, state in action.items() if v in bits.bit and bits.bit[v] & some})
+
+
+@njit(cache=True)
+def _count(codes, row, base, group, at, counts):  # type: ignore[no-untyped-def]
+    """Add one to the count of every statement's cell, group and state that a play falls into."""
+    for s in range(len(at.variable)):
+        for i in range(len(codes)):
+            cell, g, v = base[row[i], s], group[row[i], s], codes[i, at.variable[s]]
+            if cell < 0 or v < 0:
+                continue
+            for j in range(at.given_start[s], at.given_start[s + 1]):
+                code = codes[i, at.given[j]]
+                if code < 0:
+                    cell = -1
+                    break
+                cell += at.stride[j] * code
+            if g < 0:
+                g = codes[i, at.other[s]]
+            if cell >= 0 and g >= 0:
+                counts[at.start[s] + (cell * at.groups[s] + g) * at.states[s] + v] += 1.0
