@@ -8,6 +8,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+import pgcpe
+
 SAID = {
     "01_quickstart": "within 0.2 of the best",
     "02_bglm": "within two standard errors",
@@ -51,3 +53,29 @@ def test_every_page_is_listed_and_every_link_leads_somewhere(path):
     assert path.stem == "index" or f"({path.name})" in (ROOT / "docs" / "index.md").read_text()
     links = [link.split("#")[0] for link in re.findall(r"\]\(([^)]+)\)", path.read_text()) if "://" not in link]
     assert all((path.parent / link).exists() for link in links)
+
+
+def test_the_readme_is_a_first_screen_and_its_links_lead_somewhere():
+    text = (ROOT / "README.md").read_text()
+    assert text.count("\n") <= 120
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
+    assert len(links) > 10
+    assert all((ROOT / link).exists() for link in links)
+
+
+def test_every_public_name_has_its_reference():
+    """Once, on one of the pages of the site."""
+    pages = "\n".join(page.read_text() for page in (ROOT / "docs" / "reference").glob("*.md"))
+    named = re.findall(r"^::: pgcpe\.(\w+)$", pages, re.MULTILINE)
+    assert sorted(named) == sorted(set(pgcpe.__all__))
+
+
+def test_every_page_is_in_the_site():
+    site = (ROOT / "mkdocs.yml").read_text()
+    pages = [page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")]
+    assert [page for page in pages if f": {page}\n" not in site] == []
+
+
+def test_the_citation_is_of_this_version():
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {pgcpe.__version__}\n" in citation

@@ -19,7 +19,6 @@ TESTED_WITH = {
     "policies/error_budget.py": "policies/test_pooled_ccpe.py",
     "policies/knowledge.py": "test_contract.py",
     "policies/loop.py": "test_contract.py",
-    "policies/result.py": "test_contract.py",
     "policies/rules/asymptotic.py": "policies/rules/test_stopping.py",
     "policies/rules/likelihood_set.py": "policies/rules/test_stopping.py",
     "policies/rules/monitored.py": "policies/rules/test_stopping.py",

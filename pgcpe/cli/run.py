@@ -15,7 +15,7 @@ from pgcpe.environment.protocol import Environment
 from pgcpe.environment.simulator import SimulatedEnvironment
 from pgcpe.estimators import AdmissibleSequence, EmpiricalMeans
 from pgcpe.plays.actions import Action
-from pgcpe.policies import CCPE, LUCB, Policy, PooledCCPE, Result
+from pgcpe.policies import CCPE, LUCB, Policy, PooledCCPE
 
 __all__ = ["POLICIES", "carry_out"]
 
@@ -45,7 +45,7 @@ def carry_out(arguments: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             result, code = policy.result(f"interrupted after {policy.n_plays} plays"), INTERRUPTED
     print(
-        json.dumps(_as_json(result) | {"seed": arguments.seed}, indent=2)
+        json.dumps(result.to_dict() | {"seed": arguments.seed}, indent=2)
         if arguments.json
         else result.to_string(arguments.rows)
     )
@@ -84,25 +84,3 @@ def interruptible(environment: Environment) -> Iterator[Environment]:
         yield Interruptible()
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _as_json(result: Result) -> dict[str, Any]:
-    table = result.table
-    return {
-        "recommendation": dict(result.recommendation),
-        "certified": result.certified,
-        "certificate": result.certificate,
-        "assumptions": list(result.assumptions),
-        "stops": result.stops,
-        "stop_reason": result.stop_reason,
-        "n_plays": result.n_plays,
-        "epsilon": result.epsilon,
-        "delta": result.delta,
-        "conflicts": [dict(action) for action in result.conflicts],
-        "arms": [
-            {"action": dict(action), "estimate": float(m), "lower": float(low), "upper": float(up), "n_plays": int(n)}
-            for action, m, low, up, n in zip(
-                *(table[c] for c in ("action", "estimate", "lower", "upper", "n_plays")), strict=True
-            )
-        ],
-    }

@@ -33,6 +33,9 @@ class Estimate(NamedTuple):
     def __str__(self) -> str:
         return _words(self.value, self.se, self.confidence_interval())
 
+    def _repr_markdown_(self) -> str:
+        return str(self)
+
 
 class Contrast(NamedTuple):
     """An estimate of how much more one action is expected to yield than another, and its standard error.
@@ -52,6 +55,9 @@ class Contrast(NamedTuple):
 
     def __str__(self) -> str:
         return _words(self.value, self.se, self.confidence_interval())
+
+    def _repr_markdown_(self) -> str:
+        return str(self)
 
 
 def _interval(value: float, se: float, confidence_level: float, lowest: float) -> tuple[float, float]:

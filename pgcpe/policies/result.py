@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -115,6 +116,35 @@ class Result:
             f"{worth}.\n{'Stopped after' if self.stopped else 'So far'} {self.n_plays:,} "
             f"{'play' if self.n_plays == 1 else 'plays'}{cost}: {self.stop_reason}.{rests}{dropped}{rules}{doubt}"
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was found in plain values: actions as mappings, one entry an arm; without the history."""
+        columns = ("estimate", "lower", "upper")
+        arms = [
+            {"action": dict(row["action"]), **{c: float(row[c]) for c in columns}, "n_plays": int(row["n_plays"])}
+            for row in self.table.to_dict("records")
+        ]
+        return {
+            "recommendation": dict(self.recommendation),
+            "certified": self.certified,
+            "certificate": self.certificate,
+            "certified_at": self.certified_at,
+            "assumptions": list(self.assumptions),
+            "stopped": self.stopped,
+            "stops": self.stops,
+            "stop_reason": self.stop_reason,
+            "n_plays": self.n_plays,
+            "cost": self.cost,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "conflicts": [dict(action) for action in self.conflicts],
+            "dropped": self.dropped,
+            "arms": arms,
+        }
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return `to_dict` as JSON; states that JSON has no value for, such as a date, by their text."""
+        return json.dumps(self.to_dict(), indent=indent, default=str)
 
     def to_string(self, rows: int = 10) -> str:
         """Return the summary and the first rows of the table."""

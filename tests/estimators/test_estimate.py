@@ -30,6 +30,7 @@ def test_printed_it_has_value_interval_and_level():
     assert str(Estimate(0.5, math.inf)) == (
         "0.5000, which the data do not determine, 95 % confidence interval 0.0000 to 1.0000"
     )
+    assert Estimate(0.5, 0.1)._repr_markdown_() == "0.50, 95 % confidence interval 0.30 to 0.70"
     assert repr(Estimate(0.5, 0.1)) == "Estimate(value=0.5, se=0.1)"
     value, se = Estimate(0.5, 0.1)
     assert (value, se) == (0.5, 0.1)

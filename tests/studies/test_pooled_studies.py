@@ -18,7 +18,7 @@ WRONG = pd.read_csv(RESULTS / "wrong_answers.csv.gz", keep_default_na=False)
 
 def test_the_tables_shown_are_those_of_the_rows():
     assert stops.markdown(STOPS) in SHOWN
-    assert stops.summary(STOPS) in (ROOT / "README.md").read_text()
+    assert stops.summary(STOPS) in (ROOT / "docs" / "studies.md").read_text()
     assert wrong_answers.markdown(WRONG) in SHOWN
 
 
