@@ -144,6 +144,7 @@ ROOMS = [
     "cli.check",
     "cli.identify",
     "cli.figure",
+    "cli.study",
     "cli.main",
     "cli",
     "__main__",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import NoReturn
 
-from pgcpe.cli.choices import FIGURES, PLANNED, POLICIES
+from pgcpe.cli.choices import FIGURES, PLANNED, POLICIES, REASONS
 from pgcpe.graphs.shipped import shipped_networks
 
 __all__ = ["parser"]
@@ -49,6 +49,15 @@ def parser() -> Parser:
             help="draw a figure of the paper's experiments, from rows or anew",
             description="Draw a figure of the paper's experiments. Rows of the project itself are in its data/results.",
         )
+    )
+    _add_study(
+        commands.add_parser(
+            "study",
+            help="carry out a study of your own: ask for plays, perform them, tell the results",
+            description="Carry out a study of your own, which is kept in a file: new makes one, ask says which plays "
+            "to perform, tell takes the results, status says what is known and whether to stop.",
+        ),
+        [network, question, level],
     )
     return parser
 
@@ -126,6 +135,69 @@ def _add_figure(figure: argparse.ArgumentParser) -> None:
     figure.add_argument("--jobs", type=_integer(1), default=1, help="how many runs at once (default %(default)s)")
     figure.add_argument("--plot", metavar="FILE", help="PNG, SVG or PDF file (default: figure_NAME.png)")
     figure.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _add_study(study: argparse.ArgumentParser, question: list[Parser]) -> None:
+    """Add the steps of a study: each takes its file first."""
+    steps = study.add_subparsers(required=True, metavar="STEP", dest="step")
+    file, shown, person = Parser(add_help=False), Parser(add_help=False), Parser(add_help=False)
+    file.add_argument("file", metavar="STUDY", help="the file of the study")
+    shown.add_argument("--json", action="store_true", help="print JSON")
+    person.add_argument("--by", metavar="NAME", help="who you are")
+    several, one = Parser(add_help=False), Parser(add_help=False)
+    several.add_argument("--id", type=_integer(1), action="append", required=True, help="the play; may be repeated")
+    one.add_argument("--id", type=_integer(1), required=True, help="the play")
+
+    new = steps.add_parser("new", parents=[file, *question], help="make the file of a study")
+    new.add_argument("--states", action="append", metavar="A=low,high", help="of a graph written as edges; repeated")
+    new.add_argument("--policy", choices=POLICIES, default="pooled", help="default %(default)s")
+    new.add_argument("--seed", type=_integer(0), default=0, help="of ties (default %(default)s)")
+    new.add_argument("--cost", action="append", metavar='"do()=0.1"', help="of a play of an action; repeated")
+    new.add_argument("--max-plays", type=_integer(1), metavar="N", help="end after so many plays")
+    new.add_argument("--max-cost", type=float, metavar="COST", help="end at such a cost")
+    new.add_argument("--until", metavar="TIME", help="end at such a time, as in '2026-05-31 18:00'")
+
+    ask = steps.add_parser("ask", parents=[file, person, shown], help="print a form of plays to perform (CSV)")
+    ask.add_argument("-n", type=_integer(1), help="how many (default: what the policy would play at once)")
+    ask.add_argument("--lease", metavar="'2 days'", help="after what time others may be given them (default: never)")
+    ask.add_argument("--output", metavar="FORM", help="write the form to a file that does not exist")
+    ask.add_argument("--pending", action="store_true", help="ask for nothing: the form of all pending plays again")
+
+    tell = steps.add_parser("tell", parents=[file, person, shown], help="take the results of a form that was filled in")
+    tell.add_argument("form", metavar="FORM", nargs="?", help="the form (CSV); rows that are not filled in are left")
+    tell.add_argument("--id", type=_integer(1), help="in place of a form: the play")
+    _add_values(tell, required=False)
+
+    cancel = steps.add_parser("cancel", parents=[file, several, person], help="give up plays that were not told")
+    cancel.add_argument("--reason", choices=("not-performed", *REASONS), default="not-performed", help=_REASONS)
+    withdraw = steps.add_parser("withdraw", parents=[file, one, person], help="take back the result of a play")
+    withdraw.add_argument("--reason", choices=REASONS, required=True, help=_REASONS)
+    withdraw.add_argument("--note", default="", help="anything else")
+    amend = steps.add_parser("amend", parents=[file, one, person], help="correct values of a play")
+    amend.add_argument("--reason", required=True, help="why, in words")
+    _add_values(amend, required=True)
+
+    status = steps.add_parser("status", parents=[file, shown], help="say what is known, and whether to stop")
+    status.add_argument("--needed", action="store_true", help="say how many plays more it takes (takes a while)")
+    status.add_argument("--rows", type=_integer(1), default=10, help="arms to print (default %(default)s)")
+    export = steps.add_parser("export", parents=[file, shown], help="print all plays (CSV)")
+    export.add_argument("--output", metavar="PLAYS", help="write them to a file that does not exist")
+    log = steps.add_parser("import", parents=[file, person, shown], help="take in plays of a log (CSV)")
+    log.add_argument("log", metavar="LOG", help="a row a play, with a column action unless --action says it")
+    log.add_argument("--action", metavar='"do()"', help='what all rows did, "do()" for passive observation')
+    log.add_argument("--missing", choices=("raise", "drop"), default="raise", help="rows that lack a value")
+    log.add_argument("--again", action="store_true", help="the very same log may be told twice")
+    backup = steps.add_parser("backup", parents=[file], help="write a copy, whoever writes meanwhile")
+    backup.add_argument("copy", metavar="COPY", help="a file that does not exist")
+
+
+_REASONS = "disputed: because of its outcome, which the certificate will say; else lost, or invalid before it was seen"
+
+
+def _add_values(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    parser.add_argument(
+        "--value", action="append", required=required, metavar="VARIABLE=STATE", help="what was observed; repeated"
+    )
 
 
 def _integer(least: int) -> Callable[[str], int]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
+
+from pgmpy.base import DAG
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.graphs.load import load_network
@@ -15,7 +18,7 @@ from pgcpe.graphs.states import did_you_mean, find_state
 from pgcpe.graphs.structure import State, States, shortened, states_of
 from pgcpe.plays.actions import Action, interventions
 
-__all__ = ["check_picture", "names", "question", "settings"]
+__all__ = ["check_picture", "graph", "names", "question", "settings"]
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -49,9 +52,9 @@ def names(text: str | None, known: Collection[str] = ()) -> list[str]:
 
 
 def question(arguments: argparse.Namespace) -> tuple[Any, CausalBandit]:
-    """Return the network and the bandit that the arguments describe."""
-    network = load_network(arguments.network, latents=names(arguments.latents))
-    states = states_of(network)
+    """Return the network, or the graph, and the bandit that the arguments describe."""
+    network, given = graph(arguments)
+    states = states_of(network, given)
     reward, values = _reward(arguments.reward, states, arguments.network)
     actions = interventions(
         network,
@@ -60,8 +63,43 @@ def question(arguments: argparse.Namespace) -> tuple[Any, CausalBandit]:
         size=arguments.size,
         max_size=arguments.max_size,
         values=names(arguments.values, {str(s) for some in states.values() for s in some}) or None,
+        states=given,
     )
-    return network, CausalBandit(network, reward=reward, reward_values=values, arms=actions)
+    return network, CausalBandit(network, reward=reward, reward_values=values, arms=actions, states=given)
+
+
+def graph(arguments: argparse.Namespace) -> tuple[Any, dict[str, list[str]] | None]:
+    """Return the network of a file, or the graph of edges like ``"dose -> cured; diet -> cured"``, and states for it.
+
+    Raises
+    ------
+    ValueError
+        If states are given for a network, which has its own, or are not written like ``dose=low,high``.
+    """
+    text, given = arguments.network, getattr(arguments, "states", None)
+    if "->" not in text or Path(text).is_file():
+        if given:
+            raise ValueError(f"--states is for a graph written as edges, but {shortened(text)} names its own states")
+        return load_network(text, latents=names(arguments.latents)), None
+    edges = []
+    for chain in filter(None, (part.strip() for part in text.replace("\n", ";").split(";"))):
+        nodes = [node.strip() for node in chain.split("->")]
+        if len(nodes) < 2 or "" in nodes:
+            raise ValueError(f"edges must be written like 'dose -> cured; diet -> cured', but got {chain!r}")
+        edges += list(itertools.pairwise(nodes))
+    dag = DAG(edges)
+    if unknown := [v for v in names(arguments.latents) if v not in dag]:
+        raise ValueError(f"--latents names {unknown[0]!r}, which no edge has{did_you_mean(unknown[0], dag)}")
+    dag.latents = set(names(arguments.latents))
+    states: dict[str, list[str]] = {}
+    for setting in given or ():
+        variable, _, some = setting.partition("=")
+        if not some or variable not in dag:
+            raise ValueError(
+                f"--states must be written like dose=low,high with a variable of the graph, not {setting!r}"
+            )
+        states[variable] = names(some)
+    return dag, states
 
 
 def _reward(text: str, states: States, network: str) -> tuple[str, dict[State, float] | None]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -111,7 +112,7 @@ def form(plays: Sequence[Play], bandit: CausalBandit) -> pd.DataFrame:
     return pd.DataFrame(columns, dtype=object)
 
 
-def read_form(path: str | os.PathLike[str] | IO[str], bandit: CausalBandit) -> tuple[pd.DataFrame, int]:
+def read_form(path: str | os.PathLike[str], bandit: CausalBandit) -> tuple[pd.DataFrame, int]:
     """Return the rows of a form (CSV) that were filled in, to be told, and how many were not.
 
     Every field is read as text: a state named ``"None"`` or ``"01"`` stays what it is. A row whose columns to record
@@ -123,7 +124,9 @@ def read_form(path: str | os.PathLike[str] | IO[str], bandit: CausalBandit) -> t
         If it is no table with a column ``id``.
     """
     try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", sep=None, engine="python")
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            text = file.read()
+        table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False, sep=_separator(text))
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} must be a table (CSV, in UTF-8), but {error}") from None
     table.columns = table.columns.str.strip()
@@ -132,8 +135,8 @@ def read_form(path: str | os.PathLike[str] | IO[str], bandit: CausalBandit) -> t
     table = table.drop(columns=["set"], errors="ignore")
     for variable in table.columns.intersection(list(bandit.observed)):
         nothing = MISSING.difference(map(state_name, bandit.states[variable]))
-        text = table[variable].str.strip()
-        table[variable] = text.astype(object).where(~text.isin(nothing), np.nan)
+        written = table[variable].str.strip()
+        table[variable] = written.astype(object).where(~written.isin(nothing), np.nan)
     recorded = [v for v in (*bandit.required, bandit.reward) if v in table.columns]
     if bandit.reward not in recorded:
         raise ValueError(f"{path} must have a column {bandit.reward}, the reward, but has {shown(*table.columns)}")
@@ -146,6 +149,12 @@ def read_form(path: str | os.PathLike[str] | IO[str], bandit: CausalBandit) -> t
         dtype=np.bool_,
     )
     return table[filled], int((~filled).sum())
+
+
+def _separator(text: str) -> str:
+    """Return what stands between the columns: where a comma is the decimal point spreadsheets write semicolons."""
+    header = text.partition("\n")[0]
+    return max(",;\t", key=header.count)
 
 
 def _settings(action: str) -> tuple[str, ...]:

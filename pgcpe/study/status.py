@@ -140,11 +140,15 @@ class Status:
         needed = f"\n{self.needed}." if self.needed else ""
         return "\n".join([self.question, "", f"{self.result.summary}{ends}{needed}", f"{plays}.", *self.notes])
 
-    def __repr__(self) -> str:
-        rows = self.result.table.head(10).to_string(
-            index=False, formatters={"action": str}, float_format="{:.3f}".format
+    def to_string(self, rows: int = 10) -> str:
+        """Return the summary and the first rows of the table."""
+        formats: dict[str, Any] = {"formatters": {"action": str}, "float_format": "{:.3f}".format}
+        return (
+            f"{self.name}\n{self.summary}\n\n{self.result.table.head(max(rows, 1)).to_string(index=False, **formats)}"
         )
-        return f"{self.name}\n{self.summary}\n\n{rows}"
+
+    def __repr__(self) -> str:
+        return self.to_string()
 
     def to_plain(self) -> dict[str, Any]:
         """Return it as JSON has it."""

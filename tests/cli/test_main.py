@@ -11,6 +11,7 @@ from pgcpe.cli import choices
 from pgcpe.cli.arguments import parser
 from pgcpe.cli.main import main
 from pgcpe.cli.run import POLICIES
+from pgcpe.cli.study import REASONS, STEPS
 from pgcpe.experiments import STOPPING_POLICIES
 from pgcpe.paper.figures import FIGURES
 
@@ -251,6 +252,8 @@ def test_the_choices_are_what_the_package_has():
     assert set(choices.POLICIES) == set(POLICIES)
     assert set(choices.PLANNED) == set(STOPPING_POLICIES)
     assert set(choices.FIGURES) == set(FIGURES)
+    assert set(choices.STEPS) == set(STEPS)
+    assert set(choices.REASONS) == set(REASONS) - {"not-performed"}
     assert all(hasattr(importlib.import_module(f"pgcpe.cli.{name}"), "carry_out") for name in choices.COMMANDS)
     assert set(choices.COMMANDS) == set(parser()._subparsers._group_actions[0].choices)
 
