@@ -149,9 +149,34 @@ def test_ask_is_pure_and_asks_for_playable_actions(name, make, bandit):
     asked.append("scribble")
     assert policy.ask() == asked[:-1]
     assert set(policy.ask()) <= set(bandit.playable)
-    first = policy.ask()[:7]  # an iteration is repeated; of a phase the first seven, or what is left of it
+    first = policy.ask()[:7]  # beyond an iteration all so far are pending; of a phase what is left of it
     assert policy.ask(7)[: len(first)] == first
     assert len(policy.ask(7)) == (len(first) if "budget" in name else 7)
+
+
+def test_who_asks_while_plays_are_pending_gets_those_that_follow(name, make, bandit):
+    """Asked by two, one iteration and the rest, it is the batch that one would get; nothing is learned by it."""
+    policy = played(make, bandit)
+    before, first = known(policy), policy.ask()
+    whole = policy.ask(len(first) + 9)
+    assert policy.ask(9, pending=first) == whole[len(first) :]
+    assert policy.ask(pending=[str(action) for action in first]) == policy.ask(None, pending=first)
+    assert known(policy) == before
+    if "budget" in name:
+        assert policy.ask(pending=first) == []
+    else:
+        assert set(whole) <= set(bandit.playable)
+
+
+BATCHED = ["LUCB", "KL-LUCB", "TopTwo", "CCPE", "PooledCCPE", "lil'UCB paper", "LUCB1"]
+
+
+@pytest.mark.parametrize("name", BATCHED)
+def test_fifty_at_once_are_not_all_of_an_iteration(name):
+    """What is pending counts: a batch goes on to other arms than one iteration names."""
+    arms = interventions(NETWORK, reward="Dyspnoea", max_size=2)
+    policy = played(POLICIES[name], CausalBandit(NETWORK, reward="Dyspnoea", arms=arms, reward_values=VALUES))
+    assert len(set(policy.ask(50))) > len(set(policy.ask()))
 
 
 def test_tell_returns_itself_and_takes_every_form(make, bandit):

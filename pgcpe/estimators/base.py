@@ -227,7 +227,11 @@ class PairwiseEstimator(Estimator):
 
     @abstractmethod
     def variance_reduction(
-        self, leader: int, weights: NDArray[np.float64], rejected: Rejected = None
+        self,
+        leader: int,
+        weights: NDArray[np.float64],
+        rejected: Rejected = None,
+        pending: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
         """Return for each of ``bandit.playable`` what one play of it takes off the variances of the differences.
 
@@ -239,6 +243,9 @@ class PairwiseEstimator(Estimator):
             Array over the arms: what each difference's variance counts.
         rejected
             The arms for which the graph is rejected.
+        pending
+            Array over ``bandit.playable``: plays that are expected besides those told, so that the next one adds less.
+            It is given in batches alone.
 
         Returns
         -------

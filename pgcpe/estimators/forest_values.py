@@ -145,18 +145,20 @@ def _leaf(own, i):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def variance_falls(forest, walks):  # type: ignore[no-untyped-def]
+def variance_falls(forest, walks, expected):  # type: ignore[no-untyped-def]
     """Return for each level of every arm how far one more round through it cuts the variance.
 
     That is the sum over its nodes of w times ``w^2 spread / max(n, 1/2)^2``: the probability of the node, given that
-    the treatments before it agree, times what a round there takes off the variance.
+    the treatments before it agree, times what a round there takes off the variance. So many rounds as are ``expected``
+    at a level besides those told, of which a node gets its share w, are added to n.
     """
     falls = np.zeros(len(forest.column))
     for i in range(len(forest.node_start) - 1):
         node, width = forest.node_start[i], 1
         for level in range(forest.level_start[i], forest.level_start[i + 1]):
             for _ in range(width):
-                falls[level] += walks.reach[node] ** 3 * walks.spread[node] / max(walks.plays[node], 0.5) ** 2
+                plays = max(walks.plays[node], 0.5) + expected[level] * walks.reach[node]
+                falls[level] += walks.reach[node] ** 3 * walks.spread[node] / plays**2
                 node += 1
             width *= forest.arity[level]
     return falls
@@ -237,6 +239,32 @@ def progress(forest, falls, playable, shares, weights, out):  # type: ignore[no-
             for i in by_shape[shape_start[shape] : shape_start[shape + 1]]:
                 if weights[i] != 0.0:
                     out[b] += weights[i] * _fall(forest, falls, forced[b], touching.depth[pair], shares, i)
+
+
+@njit(cache=True)
+def expected_rounds(forest, playable, shares, pending, out):  # type: ignore[no-untyped-def]
+    """Add to ``out`` how many rounds come to each level of every arm if so many of each action are pending."""
+    forced, set_of, apart, touching, by_shape, shape_start = playable
+    for b in np.flatnonzero(pending):
+        for reached in (apart, touching):
+            for pair in range(reached.start[set_of[b]], reached.start[set_of[b] + 1]):
+                shape = reached.shape[pair]
+                for i in by_shape[shape_start[shape] : shape_start[shape + 1]]:
+                    agree, checked = pending[b], forest.treated_start[i]
+                    for level in range(forest.level_start[i], forest.level_start[i] + reached.depth[pair]):
+                        while checked < forest.treated_start[i] + forest.before[level]:
+                            agree *= _agrees(forest, forced[b], shares, checked)
+                            checked += 1
+                        out[level] += agree
+
+
+@njit(cache=True)
+def _agrees(forest, forced, shares, k):  # type: ignore[no-untyped-def]
+    """Return how likely a play that forces these codes has the state of treatment k."""
+    column, state = forest.treated[k]
+    if forced[column] < 0:
+        return shares[column, state]
+    return 1.0 if forced[column] == state else 0.0
 
 
 @njit(cache=True)

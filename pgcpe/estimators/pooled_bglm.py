@@ -196,16 +196,23 @@ class PooledBGLM(PairwiseEstimator):
             variance = np.maximum(variance, self._variances_if_equal(leader, gap + epsilon, arms))
         return Estimated(gap, np.where(doubted, np.inf, variance), np.zeros(len(variance)))
 
-    def variance_reduction(self, leader: int, weights: Floats, rejected: Rejected = None) -> Floats:
+    def variance_reduction(
+        self, leader: int, weights: Floats, rejected: Rejected = None, pending: Floats | None = None
+    ) -> Floats:
         """Return for each playable action what one play takes off the variances of the differences to the leader."""
         found, directions = self._directions()
         reach = found.reach[self._tables.playable]
         counted = np.flatnonzero(weights)
         out = np.zeros(len(reach))
         for i, (design, d) in enumerate(zip(self._designs, directions, strict=True)):
-            moved = (d[leader] - d[counted]) @ self._inverse[i] @ design.T
             p = self._p[self._entries[i][:, 1]]
-            worth = weights[counted] @ moved**2 * self._slope[self._rows[i]] ** 2 / (p * (1.0 - p))
+            of_row = self._slope[self._rows[i]] ** 2 / (p * (1.0 - p))  # information of a play in each row
+            inverse = self._inverse[i]
+            if pending is not None:
+                more = (pending @ reach[:, self._rows[i]] * of_row)[:, None] * design
+                inverse = np.linalg.inv(np.linalg.inv(inverse) + design.T @ more)
+            moved = (d[leader] - d[counted]) @ inverse @ design.T
+            worth = weights[counted] @ moved**2 * of_row
             out += reach[:, self._rows[i]] @ worth
         return out
 

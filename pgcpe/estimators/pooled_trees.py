@@ -29,6 +29,7 @@ from pgcpe.estimators.empirical_means import add_plays
 from pgcpe.estimators.forest import Plays, count_own_plays, count_plays, forest_of, shared_influences
 from pgcpe.estimators.forest_values import (
     Playable,
+    expected_rounds,
     plain_without,
     progress,
     smoothed_values,
@@ -221,7 +222,9 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         variance[arms == leader] = off[arms == leader] = 0.0
         return Estimated(value, variance, off)
 
-    def variance_reduction(self, leader: int, weights: Floats, rejected: Rejected = None) -> Floats:
+    def variance_reduction(
+        self, leader: int, weights: Floats, rejected: Rejected = None, pending: Floats | None = None
+    ) -> Floats:
         """Return for each playable action what one play of it takes off the variances of the differences to the
         leader, each times its weight.
 
@@ -233,12 +236,17 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         out = np.zeros(len(bandit.playable))
         cards = np.array([len(states) for states in bandit.coding.states])
         shares = (self._passive + 0.5) / (self._passive.sum(axis=1) + 0.5 * cards)[:, None]
-        falls = variance_falls(self._forest, self._walks())
-        progress(self._forest, falls, self._playable(), shares, np.where(standing.tree, of_arm, 0.0), out)
+        playable, expected = self._playable(), np.zeros(len(self._forest.column))
+        if pending is not None:
+            expected_rounds(self._forest, playable, shares, pending, expected)
+        falls = variance_falls(self._forest, self._walks(), expected)
+        progress(self._forest, falls, playable, shares, np.where(standing.tree, of_arm, 0.0), out)
         n, x = self._direct
         mean = (x + 0.5) / (n + 1.0)
-        by_own = np.where(standing.tree, 0.0, of_arm * mean * (1.0 - mean) / np.maximum(n, 0.5) ** 2)
-        listed = self._of_playable >= 0
+        listed, seen = self._of_playable >= 0, np.maximum(n, 0.5)
+        if pending is not None:
+            np.add.at(seen, self._of_playable[listed], pending[listed])
+        by_own = np.where(standing.tree, 0.0, of_arm * mean * (1.0 - mean) / seen**2)
         out[listed] += by_own[self._of_playable[listed]]
         return out
 

@@ -160,11 +160,15 @@ class TableModel(PairwiseEstimator):
         doubted = False if rejected is None else rejected[arms] | rejected[leader]
         return Estimated(gap, np.where(doubted, np.inf, variance), off)
 
-    def variance_reduction(self, leader: int, weights: Floats, rejected: Rejected = None) -> Floats:
+    def variance_reduction(
+        self, leader: int, weights: Floats, rejected: Rejected = None, pending: Floats | None = None
+    ) -> Floats:
         """Return for each playable action what one play takes off the variances of the differences to the leader."""
         _, n, found = self._derivatives()
-        of_row = weights @ self._spread(leader) / np.maximum(n, 0.5)
-        return np.asarray(found.reach[self._tables.playable] @ of_row)
+        reach, seen = found.reach[self._tables.playable], np.maximum(n, 0.5)
+        expected = seen if pending is None else seen + pending @ reach
+        of_row = weights @ self._spread(leader) * seen / expected**2
+        return np.asarray(reach @ of_row)
 
     def _spread(self, leader: int) -> Floats:
         """Return what each row contributes to the variance of each arm's difference from the leader."""

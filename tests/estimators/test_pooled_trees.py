@@ -269,7 +269,7 @@ def test_what_a_play_adds_is_the_sum_over_the_arms_one_by_one():
             one_by_one += weight * trees.variance_reduction(leader, np.eye(len(weights))[i])
     np.testing.assert_allclose(found, one_by_one, rtol=1e-9)
     forest, walks = trees._forest, trees._walks()
-    falls = variance_falls(forest, walks)
+    falls = variance_falls(forest, walks, np.zeros(len(forest.column)))
     cards = np.array([len(states) for states in bandit.coding.states])
     shares = (trees._passive + 0.5) / (trees._passive.sum(axis=1) + 0.5 * cards)[:, None]
     of_arm = np.where(trees._smoothed(None).tree, weights, 0.0)

@@ -158,16 +158,10 @@ class PolicyState:
             if (i := bandit.listed_index(action)) >= 0:
                 listed[i] += 1
                 plays[bandit.arm_of_listed[i]] += 1
-        narrower, middle = np.sqrt((self.plays + 1.0) / (plays + 1.0)), self.intervals.midpoint
-        lower, upper, index = (
-            middle + narrower * (end - middle) for end in (self.intervals.lower, self.intervals.upper, self.index)
-        )
         own = np.divide(
             self.listed_rewards, self.listed_plays, out=np.full(len(listed), 0.5), where=self.listed_plays > 0
         )
-        return self._with(
-            intervals=Intervals(lower, upper),
-            index=index,
+        expected = self._with(
             plays=plays,
             rewards=self.rewards + self.means * (plays - self.plays),
             listed_plays=listed,
@@ -175,6 +169,15 @@ class PolicyState:
             n_plays=self.n_plays + len(pending),
             n_observed=self.n_observed + sum(not action for action in pending),
         )
+        lower, upper, index = (
+            expected.narrowed(ends, self.plays) for ends in (self.intervals.lower, self.intervals.upper, self.index)
+        )
+        return expected._with(intervals=Intervals(lower, upper), index=index)
+
+    def narrowed(self, ends: Floats, plays: Floats) -> Floats:
+        """Return ends of intervals that were worked out after so many own plays as they are expected to be now."""
+        middle = self.intervals.midpoint
+        return np.asarray(middle + np.sqrt((plays + 1.0) / (self.plays + 1.0)) * (ends - middle))
 
     @cached_property
     def means(self) -> Floats:

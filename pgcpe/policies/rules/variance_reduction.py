@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pgcpe.bandit import CausalBandit
 from pgcpe.plays.actions import Action
 from pgcpe.policies.rules.base import Differences, PolicyState, SamplingRule, StoppingRule
 
@@ -56,25 +58,26 @@ class ObserveLeaderAndOpen(SamplingRule):
 
     def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
         """Return the actions of the iteration."""
-        arms, h = state.bandit.arms, state.leader
+        arms, h, expected = state.bandit.arms, state.leader, state.expecting(pending)
         left = np.flatnonzero(self._stopping.unresolved(state))
-        challenger = self._challenger(state, left)
+        challenger = self._challenger(state, expected, left)
         wanted = [arms[challenger], arms[h]]
         playable = state.bandit.costs
         if any(arm not in playable for arm in wanted):
             weights = np.zeros(len(arms))
             weights[challenger] = 1.0
-            instead = _most(state, [weights] * len(state.pairwise))
+            instead = _most(state, [weights] * len(state.pairwise), pending)
             wanted = list(dict.fromkeys(arm if arm in playable else instead for arm in wanted))
         helps = self._observe and len(left) > MANY
-        if state.bandit.may_observe and NULL not in wanted and (helps or _observed_too_little(state)):
+        if state.bandit.may_observe and NULL not in wanted and (helps or _observed_too_little(expected)):
             wanted = [NULL, *wanted]
-        return wanted * max(1, int(BATCH * state.n_plays / len(wanted)))
+        return wanted * max(1, int(BATCH * expected.n_plays / len(wanted)))
 
-    def _challenger(self, state: PolicyState, left: NDArray[np.intp]) -> int:
+    def _challenger(self, state: PolicyState, expected: PolicyState, left: NDArray[np.intp]) -> int:
         if len(left) == 0:  # it will stop
-            return state.challenger()
-        return int(left[np.lexsort((state.rank[left], state.plays[left], -self._stopping.upper(state)[left]))[0]])
+            return expected.challenger()
+        upper = expected.narrowed(self._stopping.upper(state), state.plays)
+        return int(left[np.lexsort((state.rank[left], expected.plays[left], -upper[left]))[0]])
 
 
 class Informed(SamplingRule):
@@ -87,16 +90,18 @@ class Informed(SamplingRule):
 
     def choose(self, state: PolicyState, pending: Sequence[Action] = ()) -> list[Action]:
         """Return one action, as often as it is to be played before the next choice."""
-        if state.bandit.may_observe and state.n_observed < OBSERVED_FIRST:
-            return [NULL] * (OBSERVED_FIRST - state.n_observed)
-        if unknown := _hardly_known(state):
+        expected = state.expecting(pending)
+        if state.bandit.may_observe and expected.n_observed < OBSERVED_FIRST:
+            return [NULL] * (OBSERVED_FIRST - expected.n_observed)
+        if unknown := _hardly_known(expected):
             return unknown
-        times = max(1, int(BATCH * state.n_plays))
-        if _observed_too_little(state):
-            return [NULL if state.bandit.may_observe else _in_turn(state)] * times
+        times = max(1, int(BATCH * expected.n_plays))
+        if _observed_too_little(expected):
+            return [NULL if state.bandit.may_observe else _in_turn(expected)] * times
         told = self.told(state)
         worth = self.worth(state)
-        return [_most(state, [np.where(told.by == k, worth, 0.0) for k in range(len(state.pairwise))])] * times
+        weights = [np.where(told.by == k, worth, 0.0) for k in range(len(state.pairwise))]
+        return [_most(state, weights, pending)] * times
 
     def told(self, state: PolicyState) -> Differences:
         """Return the differences, each by one estimator."""
@@ -159,15 +164,22 @@ class HighestChallenger(Informed):
         return np.asarray(np.arange(len(index)) == index.argmax(), dtype=np.float64)
 
 
-def _most(state: PolicyState, weights: Sequence[Floats]) -> Action:
+def _most(state: PolicyState, weights: Sequence[Floats], pending: Sequence[Action]) -> Action:
     """Return the playable action of the greatest gain for its cost; ties go to the first listed."""
+    more = () if not pending else (_counted(state.bandit, pending),)
     gain = sum(
-        model.variance_reduction(state.leader, w, state.rejected)
+        model.variance_reduction(state.leader, w, state.rejected, *more)
         for model, w in zip(state.pairwise, weights, strict=True)
         if w.any()
     )
     worth = gain / np.fromiter(state.bandit.costs.values(), dtype=np.float64)
     return state.bandit.playable[int(np.argmax(worth >= worth.max() * (1.0 - ROUNDING)))]
+
+
+def _counted(bandit: CausalBandit, pending: Sequence[Action]) -> Floats:
+    """Return how many plays of each playable action are pending."""
+    number = Counter(pending)
+    return np.array([number[action] for action in bandit.playable], dtype=np.float64)
 
 
 def _hardly_known(state: PolicyState) -> list[Action]:
