@@ -126,6 +126,7 @@ class CausalBandit:
         self._listed_index: dict[Action, int] = {}
         self.merges = flag("merge_equal", merge_equal)
         self._merge(self._actions("arms", arms))
+        self._plays_listed = playable is None
         self.playable = tuple(
             dict.fromkeys([NULL, *self.arms]) if playable is None else self._actions("playable", playable)
         )
@@ -154,7 +155,24 @@ class CausalBandit:
         """Return itself: it does not change, and copies of a policy ask the same question."""
         return self
 
+    def unmerged(self) -> CausalBandit:
+        """Return the same question about every listed arm by itself."""
+        return CausalBandit(
+            self.graph,
+            reward=self.reward,
+            arms=self.listed,
+            playable=None if self._plays_listed else self.playable,
+            costs=self.costs,
+            states=self.states,
+            reward_values=dict(zip(self.states[self.reward], self.reward_array.tolist(), strict=True)),
+            merge_equal=False,
+        ).recording(self.required)
+
     # ------------------------------------------------------------------------------------------------------ actions
+
+    def may_play(self, action: Action) -> bool:
+        """Return whether an action may be played; if `playable` was not said, all listed arms may, merged or not."""
+        return action in self.costs or (self._plays_listed and self.listed_index(action) >= 0)
 
     @property
     def may_observe(self) -> bool:

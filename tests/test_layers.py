@@ -96,6 +96,7 @@ ROOMS = [
     "policies.rules.monitored",
     "policies.rules.variance_reduction",
     "policies.rules",
+    "policies.graph_watch",
     "policies.result",
     "policies.knowledge",
     "policies.loop",

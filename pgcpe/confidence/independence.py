@@ -7,6 +7,7 @@ hypothesis says that within a cell all groups share one distribution, whatever i
 from __future__ import annotations
 
 import math
+from collections import deque
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +15,7 @@ from scipy import stats
 
 from pgcpe._numba import njit
 
-__all__ = ["chi_square_p_value", "equal_means_log_factor", "log_evidence", "sequential_log_evidence"]
+__all__ = ["EqualMeans", "chi_square_p_value", "log_evidence", "sequential_log_evidence"]
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +23,7 @@ LEAST_EXPECTED = 1.0
 """Of cells with a smaller expected count the chi-square distribution says little."""
 
 PSEUDO_PLAYS = 2.0
-"""Of how many plays of the pooled mean a member's prediction is made before its own."""
+"""So many plays of the pooled mean are added to a member's own in its prediction."""
 
 
 def log_evidence(counts: ArrayLike) -> float:
@@ -90,25 +91,54 @@ def chi_square_p_value(counts: ArrayLike) -> float:
     return float(stats.chi2.sf(parts[dense].sum(), df)) if df else 1.0
 
 
-def equal_means_log_factor(rewards: ArrayLike, sums: ArrayLike, rounds: int) -> float:
-    """Return the log factor by which one round of plays, one of each member, tells against equal means.
+class EqualMeans:
+    """Evidence against the means of several members being equal, from rounds of one play of each.
 
-    The factor is ``prod_j p_j(y_j) / p(y_j)`` with p_j the prediction of member j from its earlier rounds, shrunk by
-    two pseudo-plays towards the pooled mean of the earlier rounds, and p the mean of the p_j. Under a common mean its
-    expectation is at most 1, as the geometric mean of the p_j is at most the arithmetic one; nothing is paid for the
-    mean. It holds after whole rounds only.
+    A round is the k-th play of every member. Its factor is ``prod_j (y_j p_j / p + (1 - y_j) (1 - p_j) / (1 - p))``
+    with p_j a prediction of member j from earlier rounds, shrunk by two pseudo-plays towards their pooled mean, and p
+    the mean of the p_j. Under a common mean its expectation is at most 1, as the geometric mean is at most the
+    arithmetic one; nothing is paid for the mean. Half of the stake is on predictions that are all free, half, in equal
+    parts, on those of one member against all others.
+
+    It is below a martingale in rounds: `log_factor` ever reaches log(1/alpha) with probability at most alpha. Between
+    rounds it says nothing, and it may not be multiplied with evidence of the same plays.
 
     Parameters
     ----------
-    rewards
-        Array over the members: their rewards in [0, 1] in this round.
-    sums
-        Array over the members: the sums of their rewards in the earlier rounds.
+    members
+        How many members there are.
+
+    Attributes
+    ----------
     rounds
-        How many earlier rounds there were.
+        How many rounds are complete.
+    log_factor
+        The highest log of the evidence after any round.
     """
-    y, s = np.asarray(rewards, dtype=np.float64), np.asarray(sums, dtype=np.float64)
-    return float(_round_log_factor(y, s, float(rounds)))
+
+    def __init__(self, members: int) -> None:
+        self.rounds, self.log_factor = 0, 0.0
+        self._sums = np.zeros(members)
+        self._logs = np.zeros(members + 1)  # all free, then each against the others
+        self._weights = np.log([0.5, *[0.5 / members] * members])
+        self._waiting: list[deque[float]] = [deque() for _ in range(members)]
+
+    @property
+    def means(self) -> Floats:
+        """The mean reward of each member in complete rounds."""
+        return self._sums / max(self.rounds, 1)
+
+    def add(self, member: int, reward: float) -> None:
+        """Take a play of a member, with a reward in [0, 1]."""
+        self._waiting[member].append(reward)
+        if len(self._waiting[member]) > 1:
+            return  # others were missing before
+        while all(self._waiting):
+            rewards = np.array([waiting.popleft() for waiting in self._waiting])
+            _add_round(rewards, self._sums, float(self.rounds), self._logs)
+            self._sums += rewards
+            self.rounds += 1
+            self.log_factor = max(self.log_factor, float(np.logaddexp.reduce(self._weights + self._logs)))
 
 
 def _checked(counts: ArrayLike) -> Floats:
@@ -201,20 +231,19 @@ def _log_add(a, b):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _round_log_factor(rewards, sums, rounds):  # type: ignore[no-untyped-def]
-    """Return the log factor of a round, one play of each member; see `equal_means_log_factor`."""
+def _add_round(rewards, sums, rounds, logs):  # type: ignore[no-untyped-def]
+    """Add the log factors of a round to those of all ways to predict it; see `EqualMeans`."""
     members = len(sums)
-    pooled = 0.0
-    for j in range(members):
-        pooled += sums[j]
-    pooled = (pooled + 0.5) / (members * rounds + 1.0)
-    mean = 0.0
-    for j in range(members):
-        mean += (sums[j] + PSEUDO_PLAYS * pooled) / (rounds + PSEUDO_PLAYS)
-    mean /= members
-    value = 0.0
-    for j in range(members):
-        p, y = (sums[j] + PSEUDO_PLAYS * pooled) / (rounds + PSEUDO_PLAYS), rewards[j]
-        # Linear in y: for rewards in [0, 1] the expected ratio depends on their mean alone.
-        value += math.log(y * p / mean + (1.0 - y) * (1.0 - p) / (1.0 - mean))
-    return value
+    total = sums.sum()
+    pooled = (total + 0.5) / (members * rounds + 1.0)
+    p = np.empty(members)
+    for way in range(members + 1):
+        for j in range(members):
+            some, of = sums[j], 1.0
+            if way > 0 and j != way - 1:  # the others share a mean
+                some, of = total - sums[way - 1], members - 1.0
+            p[j] = (some + PSEUDO_PLAYS * pooled) / (of * rounds + PSEUDO_PLAYS)
+        mean = p.mean()
+        for j in range(members):
+            y = rewards[j]  # linear in it: of rewards in [0, 1] the mean alone counts
+            logs[way] += math.log(y * p[j] / mean + (1.0 - y) * (1.0 - p[j]) / (1.0 - mean))

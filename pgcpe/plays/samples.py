@@ -229,6 +229,12 @@ class SamplesBuffer:
         codes, which, rewards = self.arrays()
         return Samples(self.coding, codes.copy(), self.actions(), which.copy(), rewards.copy())
 
+    def samples_between(self, start: int, end: int) -> Samples:
+        """Return the plays from one number to another as views, to be read."""
+        codes, which, rewards = self.arrays()
+        some = slice(start, end)
+        return Samples(self.coding, codes[some], self.actions(), which[some], rewards[some])
+
     def plays_by_action(self) -> dict[Action, int]:
         """Return how often each action was played, in the order of first play."""
         counts = np.bincount(self._which[: self._length], minlength=len(self._actions))

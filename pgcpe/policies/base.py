@@ -23,6 +23,7 @@ from pgcpe.plays.actions import Action
 from pgcpe.plays.encoding import Encoder
 from pgcpe.plays.samples import Samples
 from pgcpe.policies.error_budget import ErrorBudget
+from pgcpe.policies.graph_watch import GraphWatch, MemberCheck
 from pgcpe.policies.knowledge import Contradictions, Knowledge, check_budgets, check_parts, check_rules
 from pgcpe.policies.loop import play
 from pgcpe.policies.result import Result, arms_table, left_open, to_close
@@ -95,6 +96,10 @@ class Policy:
         intervals has an equal share.
     shown
         A split of its own, for intervals that are shown and do not enter the stop.
+    watch
+        A test of the graph. Once it refutes the graph, what rests on it ends.
+    members
+        What a certificate that rests on merged arms waits for.
     epsilon
         The arm returned may be worse than the best by this much; in [0, 1).
     delta
@@ -127,6 +132,8 @@ class Policy:
         models: Sequence[Estimator] = (),
         error_budget: ErrorBudget | None = None,
         shown: ErrorBudget | None = None,
+        watch: GraphWatch | None = None,
+        members: MemberCheck | None = None,
         epsilon: float = 0.05,
         delta: float = 0.05,
         seed: Seed = 0,
@@ -136,6 +143,7 @@ class Policy:
         if type(self).__init__ is Policy.__init__:  # as they came, for a clone: rules learn, and budgets are spent
             parts: dict[str, Any] = {"sampling": sampling, "stopping": stopping, "recommendation": recommendation}
             parts |= {"direct": direct, "models": models, "error_budget": error_budget, "shown": shown}
+            parts |= {"watch": watch, "members": members}
             self._parts = copy.deepcopy(parts)
         direct = EmpiricalMeans() if direct is None else direct
         check_rules(sampling=sampling, stopping=stopping, recommendation=recommendation)
@@ -157,6 +165,9 @@ class Policy:
         self._recommendation = HighestMidpoint() if recommendation is None else recommendation
         self._plan, self._verdict = Plan(), NOT_YET
         self._certified: Certified | None = None
+        self._watch, self._members = copy.deepcopy(watch), members
+        if self._watch is not None:
+            self._watch.start(bandit)
         self._look()
 
     def __repr__(self) -> str:
@@ -259,6 +270,8 @@ class Policy:
 
     def _look(self) -> None:
         """See what contradicts the graph, what to play next where nothing is asked for, and whether to stop."""
+        if self._watch is not None and self._watch.look(self._knowledge.told):
+            self._give_up_graph(self._watch)
         state = self._recommend()
         while self._knowledge.models and self._knowledge.tighten(
             Comparison(state.leader, self._stopping.contenders(state), self.epsilon, state.intervals)
@@ -277,8 +290,41 @@ class Policy:
                 if self._sampling.planned:  # the end of a phase may have ruled out the leader
                     state = self._recommend()
             self._verdict = self._stopping.check(state)
+        if self._members is not None and self._certified is None:
+            self._wait_for_members(self._members, state)
         if self._certified is None and self._verdict.certificate is not None:
             self._certified = Certified(self._verdict, self.n_plays, bool(self.dropped_))
+
+    def _wait_for_members(self, members: MemberCheck, state: PolicyState) -> None:
+        """Put off a certificate that rests on merging until its members were played, or say which never were."""
+        if self._verdict.certificate is None or not self.bandit.merges_arms:
+            return
+        if lacking := members.lacking(state):
+            self._plan, self._verdict = Plan(lacking), NOT_YET
+        elif unplayed := members.never_played(state):
+            self._verdict = self._verdict._replace(assumptions=(*self._verdict.assumptions, unplayed))
+
+    def _give_up_graph(self, watch: GraphWatch) -> None:
+        """End what rests on the graph: direct plays of every listed arm decide from now on, if there may be any."""
+        if self._certified is not None and self._certified.verdict.assumptions:
+            self._certified = None
+        successor = self._without_graph()
+        if successor is None:
+            self._knowledge.reject_graph(all_in_conflict=True)
+            instead = "there is no certificate without it, as some arm may not be played"
+        else:
+            self._parts.setdefault("bandit", self.bandit)
+            successor._encoder.dropped = self._encoder.dropped
+            self.bandit, self._encoder, self._knowledge = successor.bandit, successor._encoder, successor._knowledge
+            self._sampling, self._stopping = successor._sampling, successor._stopping
+            self._recommendation, self._plan, self._verdict = successor._recommendation, Plan(), successor._verdict
+            self._certified = self._certified or successor._certified
+            instead = "from now on plays of the arms themselves decide, each arm by its own"
+        warnings.warn(f"the graph is refuted: {watch.refutation}; {instead}", stacklevel=4)
+
+    def _without_graph(self) -> Policy | None:
+        """Return a policy for the same question that uses no graph, told the same plays; None if there is none."""
+        return None
 
     def _recommend(self) -> PolicyState:
         self._state = self._knowledge.state(self.epsilon).recommending(self._recommendation)
@@ -334,6 +380,11 @@ class Policy:
         """What the certificate rests on, in words; none where direct plays alone decided and none was dropped."""
         dropped = bool(self.dropped_) if self._certified is None else self._certified.dropped
         return (*self._standing.assumptions, MISSING) if dropped else self._standing.assumptions
+
+    @property
+    def refutation(self) -> str:
+        """What refuted the graph, in words with its numbers; empty if nothing has, or nothing tests it."""
+        return str(self._watch.refutation or "") if self._watch is not None else ""
 
     @property
     def certified_at(self) -> int | None:
@@ -428,6 +479,7 @@ class Policy:
             assumptions=self.assumptions,
             error_budget=self.error_budget,
             dropped=self.dropped_,
+            refutation=self.refutation,
         )
 
     # ------------------------------------------------------------------------------------------------------ the loop

@@ -93,6 +93,12 @@ class Knowledge:
         self.conflicts, self._refuted = np.zeros(n_arms, dtype=np.bool_), [False] * len(self.models)
         self.told, self._n_observed = SamplesBuffer(bandit.coding), 0
         self._named: tuple[NamedLeader, ...] = ()
+        self._graph_rejected = False
+
+    def reject_graph(self, *, all_in_conflict: bool = False) -> None:
+        """Use the graph no more: of every arm its own plays alone say something."""
+        self._graph_rejected, self._claims = True, []
+        self.conflicts = self.conflicts | all_in_conflict
 
     @property
     def to_name(self) -> int:
@@ -120,7 +126,7 @@ class Knowledge:
 
     def look(self) -> Contradictions:
         """Return what is found to contradict the graph or a model, and act on it from now on."""
-        if not self.models:  # direct intervals alone contradict nothing
+        if not self.models or self._graph_rejected:  # direct intervals alone contradict nothing
             return NOTHING
         conflicts, refuted = self.conflicts, list(self._refuted)
         _, self.conflicts = self._intersection(put_off=True)
@@ -174,6 +180,8 @@ class Knowledge:
     @property
     def _rejected(self) -> Rejected:
         """The arms for which the graph is rejected: the one in conflict, or all as soon as there are two."""
+        if self._graph_rejected:
+            return np.ones_like(self.conflicts)
         n = np.count_nonzero(self.conflicts)
         return None if n == 0 else self.conflicts.copy() if n == 1 else np.ones_like(self.conflicts)
 

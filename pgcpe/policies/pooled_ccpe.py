@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from pgcpe._checks import one_of
+from pgcpe._checks import flag, one_of, whole_number
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.base import Estimator
 from pgcpe.estimators.bglm import BGLM
@@ -17,6 +17,7 @@ from pgcpe.estimators.pooled_trees import PooledTrees
 from pgcpe.estimators.table_model import TableModel
 from pgcpe.policies.base import Policy
 from pgcpe.policies.error_budget import ErrorBudget
+from pgcpe.policies.graph_watch import GraphWatch, MemberCheck, MembersInTurn
 from pgcpe.policies.rules.asymptotic import PairwiseAsymptotic
 from pgcpe.policies.rules.base import SamplingRule, Seed, StoppingRule, n_arms_of
 from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels, spend_ends
@@ -44,6 +45,16 @@ ASYMPTOTIC = {"asymptotic pairs": 0.9, "pairs since naming": 0.09, "pairwise GLR
 ASYMPTOTIC_LINKED = {**ASYMPTOTIC, "asymptotic pairs": 0.8, "link test": 0.1}
 NUMERICAL = {"coefficients": 0.5, "link test": 0.1, **{event: 0.4 * share for event, share in EXACT.items()}}
 """How the delta of each guarantee is split; in the last three there is a share for what takes over."""
+
+GRAPH_TEST = 0.1
+"""The share of delta of a test of the graph, taken off before all others."""
+
+AFTER = 0.45
+"""Once the graph is refuted direct plays decide at this share of delta.
+
+The direct parts of the other guarantees spend .55 of .9 at most until then: together they stay below delta whatever the
+graph. If the graph is right all that follows a refutation is paid for by the share of the test.
+"""
 
 SHOWN = {"direct intervals": 0.25, "tree intervals": 0.75}
 """How another delta is split among the intervals that are shown and that contradict each other or not."""
@@ -95,6 +106,13 @@ class PooledCCPE(Policy):
         for the exact and the direct guarantee, which rest on direct plays more than estimates do, else ``"progress"``.
     refresh
         As for `PooledTrees`.
+    check_graph
+        Whether all that the graph says is tested while it is used, for a tenth of delta (see `check_graph`). Merged
+        arms are then played in turn. Once the graph is refuted, a warning says by which statement; what was certified
+        by the graph is withdrawn, and plays of every listed arm itself decide.
+    check_members
+        With `check_graph`, no certificate that rests on merged arms is given before each of them that may be played was
+        played so often, and none looks better than the recommended arm by more than epsilon (at least .05). 0: off.
     epsilon, delta, seed
         As for `Policy`.
 
@@ -117,24 +135,37 @@ class PooledCCPE(Policy):
         model: str | BGLM | None = None,
         sampling: str | None = None,
         refresh: int | None = None,
+        check_graph: bool = False,
+        check_members: int = 20,
         epsilon: float = 0.05,
         delta: float = 0.05,
         seed: Seed = 0,
     ) -> None:
         n_arms_of(bandit)
         _check_options(bandit, guarantee, model, sampling)
+        self.check_graph = flag("check_graph", check_graph)
+        self.check_members = whole_number("check_members", check_members, 0)
+        if check_graph and guarantee == "direct":
+            raise ValueError("guarantee='direct' rests on no graph: leave check_graph out")
         self.guarantee, self.model, self.sampling, self.refresh = guarantee, model, sampling, refresh
-        budgets = {name: ErrorBudget(shares, delta) for name, shares in _shares(model).items()}
-        rules = _rules(bandit, budgets)
+        budgets = {name: ErrorBudget(shares, delta) for name, shares in _shares(model, check_graph).items()}
+        rules = self._rules = _rules(bandit, budgets)
         models: list[Estimator] = [PooledTrees(refresh)]
         if (tables := _tables(bandit, None if isinstance(model, BGLM) else model)) is not None:
             models.append(tables)
         if isinstance(model, BGLM):
             models.append(PooledBGLM(model))
+        play = _sampling(sampling or DEFAULT[guarantee], rules[guarantee], observe=guarantee != "direct")
+        watch, members = None, None
+        if check_graph:
+            watch = GraphWatch(budgets[guarantee].spend("graph test", by="GraphWatch"))
+            play, members = MembersInTurn(play, bandit), MemberCheck(bandit, check_members)
         super().__init__(
             bandit,
             models=models,
-            sampling=_sampling(sampling or DEFAULT[guarantee], rules[guarantee], observe=guarantee != "direct"),
+            sampling=play,
+            watch=watch,
+            members=members,
             recommendation=MostSpecificEstimate(),
             stopping=MonitoredRules(rules, guarantee),
             error_budget=budgets[guarantee],
@@ -153,8 +184,26 @@ class PooledCCPE(Policy):
                 f"an arm that the graph does not identify must be playable, but playable lacks {', '.join(barred[:5])}"
             )
 
+    def _without_graph(self) -> Policy | None:
+        """Return the direct guarantee for every listed arm, told the same plays; None if some may not be played."""
+        bandit = self.bandit.unmerged()
+        if any(arm not in bandit.costs for arm in bandit.arms):
+            return None
+        successor = PooledCCPE(
+            bandit,
+            guarantee="direct",
+            model="trees",
+            refresh=self.refresh,
+            epsilon=self.epsilon,
+            delta=AFTER * self.delta,
+            seed=self.seed,
+        )
+        successor._knowledge.reject_graph()
+        successor._stopping = MonitoredRules({"direct": successor._rules["direct"]}, "direct")
+        return successor.tell(self._knowledge.told.samples())
 
-def _shares(model: str | BGLM | None) -> dict[str, Mapping[str, float]]:
+
+def _shares(model: str | BGLM | None, check_graph: bool) -> dict[str, Mapping[str, float]]:
     """Return for each guarantee that is watched how its delta is split."""
     linked = isinstance(model, BGLM)
     shares: dict[str, Mapping[str, float]] = {
@@ -164,7 +213,13 @@ def _shares(model: str | BGLM | None) -> dict[str, Mapping[str, float]]:
     }
     if linked:
         shares["numerical"] = NUMERICAL
-    return shares
+    if not check_graph:
+        return shares
+    left = 1.0 - GRAPH_TEST
+    return {
+        name: {"graph test": GRAPH_TEST, **{event: left * share for event, share in own.items()}}
+        for name, own in shares.items()
+    }
 
 
 def _rules(bandit: CausalBandit, budgets: Mapping[str, ErrorBudget]) -> dict[str, StoppingRule]:

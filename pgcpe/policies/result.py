@@ -64,6 +64,8 @@ class Result:
         How delta was split.
     dropped
         How many plays told with ``missing="drop"`` were left out, by the variable that was missing.
+    refutation
+        What refuted the graph, where the policy tests it; empty if nothing has.
     """
 
     recommendation: Action
@@ -84,6 +86,7 @@ class Result:
     assumptions: tuple[str, ...] = ()
     error_budget: ErrorBudget | None = None
     dropped: dict[str, int] = field(default_factory=dict)
+    refutation: str = ""
 
     @cached_property
     def history(self) -> pd.DataFrame:
@@ -111,6 +114,8 @@ class Result:
         lacking = [f"{n:,} {'lacks' if n == 1 else 'lack'} {variable}" for variable, n in self.dropped.items()]
         dropped = f"\nPlays left out: {', '.join(lacking)}." if lacking else ""
         doubt = f"\nThe graph is in doubt at {', '.join(map(str, self.conflicts))}." if self.conflicts else ""
+        if self.refutation:
+            doubt = f"\nThe graph is refuted: {self.refutation}."
         return (
             f"{self.recommendation}: expected reward {best.estimate:.3f} in [{best.lower:.3f}, {best.upper:.3f}], "
             f"{worth}.\n{'Stopped after' if self.stopped else 'So far'} {self.n_plays:,} "

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pgcpe.confidence.independence import chi_square_p_value, equal_means_log_factor, log_evidence
+from pgcpe.confidence.independence import EqualMeans, chi_square_p_value, log_evidence
 
 
 @pytest.mark.parametrize(
@@ -97,25 +97,42 @@ def test_chi_square_is_that_of_scipy_and_leaves_out_what_no_play_has():
 @pytest.mark.parametrize("mean", [0.05, 0.3, 0.5])
 @pytest.mark.parametrize("members", [2, 3])
 def test_rounds_of_equal_members_have_an_expectation_of_at_most_one(mean, members):
-    """By enumeration of all outcomes of three rounds."""
-
-    def expected(sums, rounds, left):
-        if left == 0:
-            return 1.0
-        total = 0.0
-        for rewards in itertools.product((0, 1), repeat=members):
-            p = math.prod(mean if y else 1 - mean for y in rewards)
-            factor = math.exp(equal_means_log_factor(rewards, sums, rounds))
-            total += p * factor * expected(tuple(np.add(sums, rewards)), rounds + 1, left - 1)
-        return total
-
-    assert expected((0,) * members, 0, 3) <= 1.0 + 1e-12
+    """By enumeration of all outcomes of three rounds; the evidence counts as what it is after the last of them."""
+    total = 0.0
+    for outcome in itertools.product((0, 1), repeat=3 * members):
+        block = EqualMeans(members)
+        for i, reward in enumerate(outcome):
+            block.add(i % members, reward)
+        last = np.logaddexp.reduce(block._weights + block._logs)
+        total += math.prod(mean if y else 1 - mean for y in outcome) * math.exp(last)
+        assert block.rounds == 3
+        assert block.log_factor >= max(last, 0.0)
+    assert total <= 1.0 + 1e-12
 
 
-def test_rounds_of_members_that_differ_add_up():
-    rng, sums, log = np.random.default_rng(0), np.zeros(2), 0.0
-    for n in range(400):
-        rewards = (rng.random(2) < [0.4, 0.7]).astype(float)
-        log += equal_means_log_factor(rewards, sums, n)
-        sums += rewards
-    assert log > 10  # 400 times the information of .4 against .7, .046 nats a round, less the price of the plug-in
+def test_members_that_differ_are_told_apart_and_rounds_wait_for_all():
+    rng, block, equal = np.random.default_rng(0), EqualMeans(3), EqualMeans(3)
+    for _ in range(300):
+        for member, mean in enumerate((0.4, 0.4, 0.7)):
+            block.add(member, float(rng.random() < mean))
+            equal.add(member, float(rng.random() < 0.4))
+    assert block.rounds == 300
+    assert block.log_factor > 10
+    assert equal.log_factor < 4
+    assert block.means == pytest.approx([0.4, 0.4, 0.7], abs=0.1)
+    block.add(0, 1.0)
+    assert block.rounds == 300
+
+
+def test_the_order_of_plays_within_rounds_does_not_matter():
+    rng = np.random.default_rng(1)
+    rewards = rng.random((20, 2))
+    by_round, by_member = EqualMeans(2), EqualMeans(2)
+    for row in rewards:
+        by_round.add(0, row[0])
+        by_round.add(1, row[1])
+    for member in (1, 0):
+        for reward in rewards[:, member]:
+            by_member.add(member, reward)
+    assert by_member.log_factor == pytest.approx(by_round.log_factor)
+    assert by_member.rounds == 20
