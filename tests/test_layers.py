@@ -134,6 +134,8 @@ ROOMS = [
     "study.replay",
     "study.status",
     "study.needed",
+    "study.drawing",
+    "study.report",
     "study.study",
     "study",
     "cli.choices",

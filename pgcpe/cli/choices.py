@@ -16,7 +16,7 @@ PLANNED = ("PooledCCPE", "CCPE", "LUCB", "KL-LUCB", "top-two")
 REASONS = ("lost", "invalid", "disputed")
 """Why a play is withdrawn, or cancelled once it was performed: the keys of `pgcpe.cli.study.REASONS`."""
 
-STEPS = ("new", "ask", "tell", "cancel", "withdraw", "amend", "status", "export", "import", "backup")
+STEPS = ("new", "ask", "tell", "cancel", "withdraw", "amend", "status", "report", "export", "import", "backup")
 """What ``pgcpe study`` does: the keys of `pgcpe.cli.study.STEPS`."""
 
 FIGURES = ("1", "2", "3a", "3b", "budget", "pooled")

@@ -135,6 +135,15 @@ def status(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def report(arguments: argparse.Namespace) -> int:
+    """Write the page."""
+    if not Path(arguments.page).absolute().parent.is_dir():
+        raise ValueError(f"PAGE must name a file in a folder that exists, but got {arguments.page}")
+    Study.open(arguments.file, read_only=True).report(arguments.page, needed=not arguments.quick)
+    print(f"Written to {arguments.page}.")
+    return 0
+
+
 def export(arguments: argparse.Namespace) -> int:
     """Print, or write, all plays."""
     _is_free(arguments.output)
@@ -170,6 +179,7 @@ STEPS: dict[str, Callable[[argparse.Namespace], int]] = {
     "withdraw": withdraw,
     "amend": amend,
     "status": status,
+    "report": report,
     "export": export,
     "import": import_log,
     "backup": backup,

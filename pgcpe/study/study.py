@@ -10,6 +10,7 @@ from copy import copy
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from numbers import Real
+from pathlib import Path
 from typing import Any, Self
 
 import pandas as pd
@@ -27,6 +28,7 @@ from pgcpe.study.ledger import NOT_PERFORMED, REASONS, Play
 from pgcpe.study.needed import plays_needed
 from pgcpe.study.question import fingerprint, to_plain
 from pgcpe.study.replay import Replay
+from pgcpe.study.report import display, report
 from pgcpe.study.rows import RESERVED, Row, checked_ids, form, rows_told, values_of
 from pgcpe.study.status import Status, standing, status_of
 
@@ -386,6 +388,25 @@ class Study:
             self._replay.deadline,
         )
         return status_of(*parts, plays_needed(self._policy) if needed else None)
+
+    def report(self, path: str | os.PathLike[str], *, needed: bool = True) -> None:
+        """Write a page of HTML for readers who will not open the study; one of that name is replaced.
+
+        It says what is asked, the answer so far and how sure that is, what it rests on, where plays and costs stand,
+        the intervals, the graph with what is set and adjusted for, conflicts, and who did what. It needs nothing else:
+        no script, no other file, no colour.
+
+        Parameters
+        ----------
+        path
+            Where the page goes.
+        needed
+            Whether to say how many plays more the study is likely to take, as `status` does.
+        """
+        Path(path).write_text(report(self.status(needed=needed)), encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        return display(self.status())
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a play: id, action, state, the values, your own columns, who asked and told it, and when."""
