@@ -70,6 +70,7 @@ POLICIES = {
     "PooledCCPE refresh": lambda bandit, **o: PooledCCPE(bandit, refresh=50, **o),
     "PooledCCPE progress": lambda bandit, **o: PooledCCPE(bandit, sampling="progress", refresh=50, **o),
     "PooledCCPE asymptotic": lambda bandit, **o: PooledCCPE(bandit, guarantee="asymptotic", refresh=50, **o),
+    "PooledCCPE numerical": lambda bandit, **o: PooledCCPE(bandit, guarantee="numerical", refresh=50, **o),
     "PooledCCPE BGLM": lambda bandit, **o: PooledCCPE(bandit, model=BGLM(), refresh=50, **o),
     "TopTwo": TopTwo,
     "KL-LUCB": KLLUCB,
@@ -357,9 +358,7 @@ def test_a_run_stops_and_is_right(name, make, bandit):
         if "budget" in name
         else "heuristic"
         if "paper" in name
-        else "asymptotic"
-        if "asymptotic" in name
-        else "exact"
+        else next((worth for worth in ("asymptotic", "numerical") if worth in name), "exact")
     )
     assert "budget" not in name or (result.n_plays <= 400 and policy.ask() == [])
     assert result.table.action[0] == result.recommendation == policy.recommendation

@@ -93,6 +93,7 @@ ROOMS = [
     "policies.rules.stopping",
     "policies.rules.asymptotic",
     "policies.rules.likelihood_set",
+    "policies.rules.tilted",
     "policies.rules.monitored",
     "policies.rules.variance_reduction",
     "policies.rules",

@@ -36,6 +36,9 @@ PREDICTED = 0.02
 MOST = 3.0
 """No exponent is larger."""
 
+FAR = 500.0
+"""An exponent that stands for all larger ones."""
+
 PRIOR = 0.5
 """What predictions add to the count of every state."""
 
@@ -63,6 +66,8 @@ class Bets(NamedTuple):
         Array of shape (epochs, rows of the reward, values): the plays.
     counts, since
         Arrays of shape (epochs, entries): the plays of an epoch, and of all epochs from it on.
+    visits
+        Array of shape (epochs, rows): the plays.
     begun
         Integer array: the epoch from which each row is bet on; the number of epochs if it is not.
     stake
@@ -85,6 +90,7 @@ class Bets(NamedTuple):
     by_value: Floats
     counts: Floats
     since: Floats
+    visits: Floats
     begun: NDArray[np.int64]
     stake: Floats
     share: Floats
@@ -166,107 +172,116 @@ def _bounded(x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _log_sum(a, b):  # type: ignore[no-untyped-def]
-    high = max(a, b)
-    return high + np.log(np.exp(a - high) + np.exp(b - high))
-
-
-@njit(cache=True)
-def _exponents(bets, j, row, scale, p, centre, slopes, omega, flat, up):  # type: ignore[no-untyped-def]
-    """Set the exponents of a row in an epoch, the derivatives of their bounds, and exp(omega); return its mean."""
-    a, b = bets.entry_start[row], bets.entry_start[row + 1]
-    if row >= bets.reward_row:  # a bet on the mean alone
-        omega[a], flat[a] = 0.0, 0.0
-        omega[a + 1], flat[a + 1] = _bounded(scale * (slopes[j, a + 1] - slopes[j, a]))
-    else:
-        mean = 0.0
-        for e in range(a, b):
-            mean += centre[j, e] * slopes[j, e]
-        for e in range(a, b):
-            omega[e], flat[e] = _bounded(scale * (slopes[j, e] - mean))
-    z = 0.0
-    for e in range(a, b):
-        up[e] = np.exp(omega[e])
-        z += p[e] * up[e]
-    return z
-
-
-@njit(cache=True)
-def _won(bets, j, row, omega, up):  # type: ignore[no-untyped-def]
-    """Return the logarithm of what the plays of an epoch have won in a row, before it is divided by what was expected.
-
-    In a row of the reward also the derivative by the exponent.
-    """
-    a, b = bets.entry_start[row], bets.entry_start[row + 1]
-    won = slope = 0.0
-    if row >= bets.reward_row:
-        for v in range(len(bets.values)):
-            n, y = bets.by_value[j, row - bets.reward_row, v], bets.values[v]
-            if n > 0 and y == 1.0:
-                won += n * omega[a + 1]
-                slope += n
-            elif n > 0 and y > 0.0:
-                won += n * np.log(1.0 - y + y * up[a + 1])
-                slope += n * y * up[a + 1] / (1.0 - y + y * up[a + 1])
-    else:
-        for e in range(a, b):
-            won += bets.counts[j, e] * omega[e]
-    return won, slope
-
-
-@njit(cache=True)
 def _log_evidence(bets, p, centre, slopes, by_p, by_slope):  # type: ignore[no-untyped-def]
     """Return what `log_evidence` does and add the derivatives."""
     n_epochs, n_rows, n_k = len(bets.stake), len(bets.begun), len(MULTIPLIERS)
-    omega, flat = np.zeros((n_k, n_epochs, len(p))), np.zeros((n_k, n_epochs, len(p)))
-    up = np.ones((n_k, n_epochs, len(p)))
-    z, rise = np.ones((n_k, n_epochs, n_rows)), np.zeros((n_k, n_epochs, n_rows))
-    tilted, visits = np.zeros((n_k, n_rows)), np.zeros((n_epochs, n_rows))
-    predicted = bets.predicted.copy()
-    parts = np.zeros(n_k + len(bets.mixed) + 1)
+    shape = n_epochs, len(p)
+    tilts = [(np.ones(shape), np.zeros(shape), np.zeros((n_epochs, n_rows)), np.zeros(n_rows)) for _ in range(n_k)]
+    predicted = np.zeros(n_rows)
     for row in range(n_rows):
-        if bets.begun[row] >= n_epochs:
-            continue
-        a, b = bets.entry_start[row], bets.entry_start[row + 1]
-        for e in range(a, b):
-            if bets.since[bets.begun[row], e] > 0:
-                predicted[row] -= bets.since[bets.begun[row], e] * np.log(p[e])
-        for j in range(bets.begun[row], n_epochs):
-            for e in range(a, b):
-                visits[j, row] += bets.counts[j, e]
-            if bets.stake[j] == 0.0 or visits[j, row] == 0.0:
-                continue
-            for k in range(n_k):
-                scale = MULTIPLIERS[k] * bets.stake[j] / bets.share[j, row]
-                z[k, j, row] = _exponents(bets, j, row, scale, p, centre, slopes, omega[k, j], flat[k, j], up[k, j])
-                won, rise[k, j, row] = _won(bets, j, row, omega[k, j], up[k, j])
-                tilted[k, row] += won - visits[j, row] * np.log(z[k, j, row])
-        for k in range(n_k):
-            parts[k] += _log_sum(np.log(1.0 - PREDICTED) + tilted[k, row], np.log(PREDICTED) + predicted[row])
+        if bets.begun[row] < n_epochs:
+            predicted[row] = np.log(PREDICTED) + bets.predicted[row]
+            for e in range(bets.entry_start[row], bets.entry_start[row + 1]):
+                if bets.since[bets.begun[row], e] > 0:
+                    predicted[row] -= bets.since[bets.begun[row], e] * np.log(p[e])
+    parts = np.zeros(n_k + len(bets.mixed) + 1)
     for k in range(n_k):
-        parts[k] += np.log(MULTIPLIER_SHARE)
+        parts[k] = np.log(MULTIPLIER_SHARE)
+        _tilt(bets, MULTIPLIERS[k], p, centre, slopes, *tilts[k])
+        tilted = tilts[k][3]
+        for row in range(n_rows):
+            if bets.begun[row] < n_epochs:
+                tilted[row] += np.log(1.0 - PREDICTED)
+                high = max(tilted[row], predicted[row])
+                parts[k] += high + np.log(np.exp(tilted[row] - high) + np.exp(predicted[row] - high))
     _all_rows(bets, p, parts[n_k:])
     high = parts.max()
     value = high + np.log(np.exp(parts - high).sum())
     weight = np.exp(parts - value)
-    for row in range(n_rows):
-        if bets.begun[row] >= n_epochs:
-            continue
-        for k in range(n_k):
-            tilt, told = np.log(1.0 - PREDICTED) + tilted[k, row], np.log(PREDICTED) + predicted[row]
-            share = weight[k] * np.exp(tilt - _log_sum(tilt, told))
-            _by_predicted(bets, bets.begun[row], row, weight[k] - share, p, by_p)
-            for j in range(bets.begun[row], n_epochs):
-                if bets.stake[j] != 0.0 and visits[j, row] > 0.0:
-                    scale = MULTIPLIERS[k] * bets.stake[j] / bets.share[j, row]
-                    ratio = visits[j, row] / z[k, j, row]
-                    _by_tilt(bets, j, row, share, scale, ratio, rise[k, j, row], p, centre, slopes, up[k, j],
-                             flat[k, j], by_p, by_slope)  # fmt: skip
-    for i in range(len(bets.mixed)):
+    share = np.zeros(n_rows)
+    for k in range(n_k):
+        tilted = tilts[k][3]
+        for row in range(n_rows):
+            share[row] = weight[k] / (1.0 + np.exp(min(predicted[row] - tilted[row], FAR)))
+            if bets.begun[row] < n_epochs:
+                _by_predicted(bets.since[bets.begun[row]], bets.entry_start, row, weight[k] - share[row], p, by_p)
+        _by_tilt(bets, MULTIPLIERS[k], p, centre, slopes, *tilts[k][:3], share, by_p, by_slope)
+    for i, j in enumerate(bets.mixed):
         for row in range(n_rows):
             if bets.mixed_rows[i, row]:
-                _by_predicted(bets, bets.mixed[i], row, weight[n_k + i], p, by_p)
+                _by_predicted(bets.since[j], bets.entry_start, row, weight[n_k + i], p, by_p)
     return value
+
+
+@njit(cache=True)
+def _tilt(bets, multiplier, p, centre, slopes, up, flat, rise, tilted):  # type: ignore[no-untyped-def]
+    """Set what was bet in every epoch and row: exp(omega), the derivatives of the bounds of omega, and for rows of the
+    reward that of what was won by omega; add the logarithms of what all epochs have won.
+    """
+    counts, visits, entry_start = bets.counts, bets.visits, bets.entry_start
+    values, by_value = bets.values, bets.by_value
+    reward_row, begun, stake, share = bets.reward_row, bets.begun, bets.stake, bets.share
+    for row in range(len(begun)):
+        a, b = entry_start[row], entry_start[row + 1]
+        for j in range(begun[row], len(stake)):
+            if stake[j] == 0.0 or visits[j, row] == 0.0:
+                continue
+            scale = multiplier * stake[j] / share[j, row]
+            z = 0.0
+            if row >= reward_row:  # a bet on the mean alone
+                omega, flat[j, b - 1] = _bounded(scale * (slopes[j, b - 1] - slopes[j, a]))
+                up[j, b - 1] = np.exp(omega)
+                z = p[a] + p[b - 1] * up[j, b - 1]
+                for v in range(len(values)):
+                    n, y = by_value[j, row - reward_row, v], values[v]
+                    if n > 0 and y == 1.0:
+                        tilted[row] += n * omega
+                        rise[j, row] += n
+                    elif n > 0 and y > 0.0:
+                        tilted[row] += n * np.log(1.0 - y + y * up[j, b - 1])
+                        rise[j, row] += n * y * up[j, b - 1] / (1.0 - y + y * up[j, b - 1])
+            else:
+                mean = 0.0
+                for e in range(a, b):
+                    mean += centre[j, e] * slopes[j, e]
+                for e in range(a, b):
+                    omega, flat[j, e] = _bounded(scale * (slopes[j, e] - mean))
+                    up[j, e] = np.exp(omega)
+                    z += p[e] * up[j, e]
+                    tilted[row] += counts[j, e] * omega
+            tilted[row] -= visits[j, row] * np.log(z)
+
+
+@njit(cache=True)
+def _by_tilt(bets, multiplier, p, centre, slopes, up, flat, rise, weight, by_p, by_slope):  # type: ignore[no-untyped-def]
+    """Add the derivatives of what was bet in every row, times the weights of the rows."""
+    counts, visits, entry_start = bets.counts, bets.visits, bets.entry_start
+    reward_row, begun, stake, share = bets.reward_row, bets.begun, bets.stake, bets.share
+    for row in range(len(begun)):
+        a, b = entry_start[row], entry_start[row + 1]
+        for j in range(begun[row], len(stake)):
+            if stake[j] == 0.0 or visits[j, row] == 0.0:
+                continue
+            scale = multiplier * stake[j] / share[j, row]
+            z = 0.0
+            for e in range(a, b):
+                z += p[e] * up[j, e]
+            ratio = visits[j, row] / z
+            for e in range(a, b):
+                by_p[e] -= weight[row] * ratio * up[j, e]
+            if row >= reward_row:
+                moved = weight[row] * scale * flat[j, b - 1] * (rise[j, row] - ratio * p[b - 1] * up[j, b - 1])
+                by_slope[j, b - 1] += moved
+                by_slope[j, a] -= moved
+                continue
+            total = 0.0
+            for e in range(a, b):
+                moved = weight[row] * scale * flat[j, e] * (counts[j, e] - ratio * p[e] * up[j, e])
+                by_slope[j, e] += moved
+                total += moved
+            for e in range(a, b):  # exponents are centred at the midpoint, which is half p
+                by_slope[j, e] -= total * centre[j, e]
+                by_p[e] -= total * 0.5 * slopes[j, e]
 
 
 @njit(cache=True)
@@ -288,29 +303,8 @@ def _all_rows(bets, p, parts):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _by_predicted(bets, j, row, weight, p, by_p):  # type: ignore[no-untyped-def]
-    """Add the derivatives of the predictions of a row since an epoch, times their weight."""
-    for e in range(bets.entry_start[row], bets.entry_start[row + 1]):
-        if bets.since[j, e] > 0:
-            by_p[e] -= weight * bets.since[j, e] / p[e]
-
-
-@njit(cache=True)
-def _by_tilt(bets, j, row, weight, scale, ratio, rise, p, centre, slopes, up, flat, by_p, by_slope):  # type: ignore[no-untyped-def]
-    """Add the derivatives of what was bet in a row in an epoch, times its weight."""
-    a, b = bets.entry_start[row], bets.entry_start[row + 1]
-    for e in range(a, b):
-        by_p[e] -= weight * ratio * up[e]
-    if row >= bets.reward_row:
-        moved = weight * scale * flat[a + 1] * (rise - ratio * p[a + 1] * up[a + 1])
-        by_slope[j, a + 1] += moved
-        by_slope[j, a] -= moved
-        return
-    total = 0.0
-    for e in range(a, b):
-        moved = weight * scale * flat[e] * (bets.counts[j, e] - ratio * p[e] * up[e])
-        by_slope[j, e] += moved
-        total += moved
-    for e in range(a, b):  # exponents are centred at the midpoint, which is half p
-        by_slope[j, e] -= total * centre[j, e]
-        by_p[e] -= total * 0.5 * slopes[j, e]
+def _by_predicted(since, entry_start, row, weight, p, by_p):  # type: ignore[no-untyped-def]
+    """Add the derivatives of the predictions of a row, times their weight."""
+    for e in range(entry_start[row], entry_start[row + 1]):
+        if since[e] > 0:
+            by_p[e] -= weight * since[e] / p[e]

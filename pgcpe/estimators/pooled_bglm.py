@@ -341,7 +341,7 @@ class _Region:
             return float(found.mean[0] - found.mean[1]), self._gradient(found.slope[0] - found.slope[1], slope)
 
         starts = starts_in_ball(objective, self._by_u.shape[1], self._radius)
-        return -minimise(objective, starts, self._room, slack=FEASIBLE).value
+        return -minimise(objective, starts, self._room, slack=FEASIBLE)
 
     def _entries(self, u: Floats) -> tuple[Floats, Floats]:
         """Return the probabilities of all entries and the slopes of the rows."""

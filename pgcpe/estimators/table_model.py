@@ -106,6 +106,12 @@ class TableModel(PairwiseEstimator):
         """For each node the plays that left it free, by the states of its parents and its own."""
         return self._tables.by_node()
 
+    @property
+    def table_counts(self) -> TableCounts:
+        """What counts the plays."""
+        started(self)
+        return self._tables
+
     def tables(self) -> dict[int, Floats]:
         """Return the estimated table of every node, by its position: axes parents, then the node."""
         return {i: _shares(counts + self.pseudo_count) for i, counts in enumerate(self.counts_)}

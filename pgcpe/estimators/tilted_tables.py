@@ -155,6 +155,7 @@ class TiltedTables:
             by_value=np.diff(np.array([*(epoch.by_state for epoch in epochs), by_state]), axis=0),
             counts=np.diff(told, axis=0),
             since=counts - told[:-1],
+            visits=self._by_row(np.diff(told, axis=0)),
             begun=begun,
             stake=np.array([epoch.stake[arm] for epoch in epochs]),
             share=np.array([epoch.share for epoch in epochs]),

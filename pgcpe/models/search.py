@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
 
-__all__ = ["Minimum", "minimise", "mirror_ascent", "starts_in_ball"]
+__all__ = ["Minimum", "descend", "minimise", "mirror_ascent", "starts_in_ball"]
 
 Floats = NDArray[np.float64]
 Objective = Callable[[Floats], tuple[float, Floats]]
@@ -22,9 +22,6 @@ MOST_STEPS = 500
 AGREEMENT = 1e-4
 """Searches that end within this of one another have found the same value."""
 
-AGREED_STEPS = 100.0
-"""Or within so many times their tolerance."""
-
 STEP = 1e-4
 """Of the differences of gradients."""
 
@@ -33,34 +30,59 @@ CURVED = 0.05
 
 
 class Minimum(NamedTuple):
-    """What `minimise` returns.
+    """Where a search ended.
 
     Attributes
     ----------
     value
-        The least value, or -inf.
+        The value there; -inf where it is not to be trusted.
     point
-        Where it is; where the search cannot be trusted, that of the search that says so.
+        The point.
     """
 
     value: float
     point: Floats
 
 
-def minimise(
+def descend(
     objective: Objective,
-    starts: Sequence[Floats],
+    start: Floats,
     room: Objective,
     *,
     slack: float = 1e-6,
     bounds: tuple[Floats, Floats] | None = None,
-    enough: float = -math.inf,
     tolerance: float = 1e-7,
 ) -> Minimum:
-    """Return the least value found where `room` is not negative, -inf where the search cannot be trusted.
+    """Return where a search for the least value ends, -inf if it fails or ends outside or at what is no number.
 
-    That is: where a search from any start fails, ends outside by more than `slack` or at what is no number, or where no
-    second search confirms the least value. A local minimum that no start leads to is not found: `starts_in_ball`.
+    Parameters
+    ----------
+    objective
+        What is minimised.
+    start
+        Where it begins.
+    room
+        The constraint, not negative inside, and its gradient.
+    slack
+        How far outside a point may be.
+    bounds
+        The least and the largest coordinates; none by default.
+    tolerance
+        The accuracy of the value.
+    """
+    inside: Any = {"type": "ineq", "fun": lambda u: room(u)[0], "jac": lambda u: room(u)[1]}
+    options: Any = {"maxiter": MOST_STEPS, "ftol": tolerance}
+    box = None if bounds is None else Bounds(*bounds)
+    found = minimize(objective, start, jac=True, method="SLSQP", bounds=box, constraints=[inside], options=options)
+    trusted = found.success and room(found.x)[0] >= -slack and math.isfinite(found.fun)
+    return Minimum(float(found.fun) if trusted else -math.inf, found.x)
+
+
+def minimise(objective: Objective, starts: Sequence[Floats], room: Objective, *, slack: float = 1e-6) -> float:
+    """Return the least value found where `room` is not negative, and -inf where the search cannot be trusted.
+
+    That is: where a search from any start fails (`descend`), or where no second search confirms the least value. A
+    local minimum that no start leads to is not found: `starts_in_ball`.
 
     Parameters
     ----------
@@ -72,27 +94,14 @@ def minimise(
         The constraint, and its gradient.
     slack
         How far outside a point may be.
-    bounds
-        The least and the largest coordinates; none by default.
-    enough
-        A value below this is returned at once, unconfirmed.
-    tolerance
-        The accuracy of values.
     """
-    inside: Any = {"type": "ineq", "fun": lambda u: room(u)[0], "jac": lambda u: room(u)[1]}
-    options: Any = {"maxiter": MOST_STEPS, "ftol": tolerance}
-    box = None if bounds is None else Bounds(*bounds)
-    ends: list[Minimum] = []
+    values = []
     for start in starts:
-        found = minimize(objective, start, jac=True, method="SLSQP", bounds=box, constraints=[inside], options=options)
-        if not found.success or not room(found.x)[0] >= -slack or not math.isfinite(found.fun):
-            return Minimum(-math.inf, found.x)
-        ends.append(Minimum(float(found.fun), found.x))
-        if ends[-1].value < enough:
-            return ends[-1]
-    least = min(ends, key=lambda end: end.value)
-    confirmed = sum(end.value <= least.value + max(AGREEMENT, AGREED_STEPS * tolerance) for end in ends) >= 2
-    return least if confirmed else Minimum(-math.inf, least.point)
+        values.append(descend(objective, start, room, slack=slack).value)
+        if values[-1] == -math.inf:
+            return -math.inf
+    least = min(values)
+    return least if sum(value <= least + AGREEMENT for value in values) >= 2 else -math.inf
 
 
 def starts_in_ball(objective: Objective, n: int, radius: float, *, seed: int = 0) -> list[Floats]:

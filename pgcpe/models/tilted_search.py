@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.confidence.tilted import Bets, log_evidence
-from pgcpe.models.search import Minimum, minimise
+from pgcpe.models.search import Minimum, descend
 from pgcpe.models.second_order import PairOfActions
 from pgcpe.models.simplices import EDGE, RowsInBox
 
@@ -14,8 +17,14 @@ __all__ = ["BetsOnTables", "TiltedNull"]
 
 Floats = NDArray[np.float64]
 
-STARTS = 5
-"""Searches, each from a point of its own, besides those from points that earlier searches found."""
+STARTS, MOST_STARTS = 5, 15
+"""So many searches are to end well, from at most so many points."""
+
+CERTAIN, FAR = 2, 1.0
+"""So many are enough where they end this many nats above what is asked."""
+
+AGREEMENT = 0.02
+"""Searches that end within this of one another, in nats, have found the same value."""
 
 SPREAD = 2.0
 """How far apart these points are, in standard errors."""
@@ -109,38 +118,45 @@ class TiltedNull:
 
     def contradicts(self, tables: Floats, asked: float) -> bool:
         """Return whether the arm is better for some tables, and the evidence against them less than is asked."""
-        point = self.point(tables)
-        return bool(self.room(point)[0] >= 0.0 and self.evidence(point)[0] < asked)
+        return self._less(self.point(tables), asked)
 
-    def least(self, asked: float, *, starts: int = STARTS) -> tuple[float, Floats]:
+    def least(self, asked: float) -> tuple[float, Floats]:
         """Return the least evidence found, -infinity where the search cannot be trusted, and the tables.
+
+        Searches that fail show nothing. It can be trusted if enough others ended well and a second one confirms the
+        least value: two where that is far above what is asked, else five. Starts are added until that is so.
 
         Parameters
         ----------
         asked
             The search ends where it finds less.
-        starts
-            From how many points.
         """
-        found: Minimum = minimise(
-            self.evidence,
-            self._starts(starts),
-            self.room,
-            slack=FEASIBLE,
-            bounds=((EDGE - self._origin) / self._unit, (1.0 - EDGE - self._origin) / self._unit),
-            enough=asked,
-            tolerance=TOLERANCE,
-        )
-        return found.value, self.tables(found.point)
+        ends: list[Minimum] = []
+        bounds = (EDGE - self._origin) / self._unit, (1.0 - EDGE - self._origin) / self._unit
+        for start in self._starts():
+            end = descend(self.evidence, start, self.room, slack=FEASIBLE, bounds=bounds, tolerance=TOLERANCE)
+            if end.value > -math.inf:
+                ends.append(end)
+            if self._less(end.point, asked):
+                return -math.inf if end.value == -math.inf else end.value, self.tables(end.point)
+            if ends:
+                least = min(ends, key=lambda end: end.value)
+                enough = CERTAIN if least.value >= asked + FAR else STARTS
+                if len(ends) >= enough and sum(end.value <= least.value + AGREEMENT for end in ends) >= 2:
+                    return least.value, self.tables(least.point)
+        return -math.inf, self.tables(ends[0].point if ends else np.zeros_like(self._origin))
 
-    def _starts(self, n: int) -> list[Floats]:
+    def _less(self, point: Floats, asked: float) -> bool:
+        """Return whether the arm is better at a point, about, and the evidence less than is asked."""
+        return bool(self.room(point)[0] >= -FEASIBLE and self.evidence(point)[0] < asked)
+
+    def _starts(self) -> Iterator[Floats]:
         """Return points where the arms are equal: that nearest to the estimates, about, and others about it."""
         rng = np.random.default_rng(0)
-        found = [self._where_equal(np.zeros_like(self._origin))]
-        for k in range(n - 1):
-            aside = rng.standard_normal(len(self._origin)) * SPREAD * (k + 1) / (n - 1)
-            found.append(self._where_equal(aside))
-        return found
+        yield self._where_equal(np.zeros_like(self._origin))
+        for k in range(1, MOST_STARTS):
+            spread = SPREAD * (1 + k % STARTS) / STARTS
+            yield self._where_equal(spread * rng.standard_normal(len(self._origin)))
 
     def _where_equal(self, start: Floats) -> Floats:
         """Return where the arms are equal up the gradient from a point, inside of the edges as far as possible."""

@@ -258,11 +258,13 @@ class Policy:
         told = self._encoder.encode(actions, samples, missing=missing)
         left: Samples | None = told if len(told) else None
         while left is not None:
-            until_named = left.rows(slice(self._knowledge.to_name)) if len(left) > self._knowledge.to_name else left
-            n = self._plan.cross_off(until_named, partial(_rows_to_look, self.n_plays))
+            scheduled = self._stopping.next_look(self.n_plays)
+            most = int(min(self._knowledge.to_name, scheduled - self.n_plays, len(left)))
+            n = self._plan.cross_off(left.rows(slice(most)), partial(_rows_to_look, self.n_plays))
             now, left = (left, None) if n == len(left) else (left.rows(slice(n)), left.rows(slice(n, None)))
             self._knowledge.learn(now)
-            if not self._plan.left or (not self._plan.followed and _rows_to_look(self.n_plays - 1, 0) == 1):
+            due = not self._plan.followed and _rows_to_look(self.n_plays - 1, 0) == 1
+            if due or not self._plan.left or self.n_plays == scheduled:
                 self._look()
             if self._knowledge.to_name == 0:
                 self._knowledge.name(self.state)
@@ -468,7 +470,7 @@ class Policy:
             n_plays=self.n_plays,
             cost=self.cost,
             plays_by_action=self.plays_by_action,
-            table=arms_table(shown, self._recommended, self._stopping.shown(shown)),
+            table=arms_table(shown, self._recommended, self._stopping.shown(shown), self._stopping.ruled_out()),
             conflicts=self.conflicts,
             epsilon=self.epsilon,
             delta=self.delta,

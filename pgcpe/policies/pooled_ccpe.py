@@ -25,6 +25,7 @@ from pgcpe.policies.rules.likelihood_set import LikelihoodRatioSet
 from pgcpe.policies.rules.monitored import MonitoredRules
 from pgcpe.policies.rules.recommendation import MostSpecificEstimate
 from pgcpe.policies.rules.stopping import DirectPairs, LeaderBounds, PairwiseGLR, SeparatedOrRuledOut
+from pgcpe.policies.rules.tilted import TiltedMartingale
 from pgcpe.policies.rules.variance_reduction import GreatestProgress, HighestChallenger, ObserveLeaderAndOpen
 
 __all__ = ["PooledCCPE"]
@@ -43,8 +44,9 @@ EXACT = {
 }
 ASYMPTOTIC = {"asymptotic pairs": 0.9, "pairs since naming": 0.09, "pairwise GLR": 0.01}
 ASYMPTOTIC_LINKED = {**ASYMPTOTIC, "asymptotic pairs": 0.8, "link test": 0.1}
+TILTED = {"bets on tables": 0.9, "pairs since naming": 0.09, "pairwise GLR": 0.01}
 NUMERICAL = {"coefficients": 0.5, "link test": 0.1, **{event: 0.4 * share for event, share in EXACT.items()}}
-"""How the delta of each guarantee is split; in the last three there is a share for what takes over."""
+"""How the delta of each guarantee is split; in the last five there is a share for what takes over."""
 
 GRAPH_TEST = 0.1
 """The share of delta of a test of the graph, taken off before all others."""
@@ -80,10 +82,13 @@ class PooledCCPE(Policy):
     **asymptotic**: stops when the estimated differences are large for their standard errors (`PairwiseAsymptotic`), by
     far the earliest; what it claims holds in the limit of many plays.
 
-    **numerical**, of a BGLM: stops when no coefficients that the plays allow make another arm better
-    (`LikelihoodRatioSet`); the set is exact, the search over it numerical.
+    **numerical**: stops when bets along the differences of the arms refute all tables for which another arm is better
+    (`TiltedMartingale`), after about a third of the plays of the exact guarantee; or, of a BGLM, when no coefficients
+    that the plays allow make another arm better (`LikelihoodRatioSet`). The set is exact, the search over it numerical.
+    It needs tables, or a BGLM.
 
-    All rules are watched, each at its own full delta: `stops` says when each first would have stopped.
+    All rules are watched, each at its own full delta: `stops` says when each first would have stopped; that of the
+    numerical guarantee only where it decides or there is a BGLM, since its searches take long.
 
     Direct plays that contradict the graph (`conflicts`) take an arm's estimate away from it, and the direct rule, for
     which every guarantee keeps a share of delta, takes over; where the graph had merged arms there is no certificate
@@ -148,11 +153,17 @@ class PooledCCPE(Policy):
         if check_graph and guarantee == "direct":
             raise ValueError("guarantee='direct' rests on no graph: leave check_graph out")
         self.guarantee, self.model, self.sampling, self.refresh = guarantee, model, sampling, refresh
-        budgets = {name: ErrorBudget(shares, delta) for name, shares in _shares(model, check_graph).items()}
-        rules = self._rules = _rules(bandit, budgets)
+        linked = isinstance(model, BGLM)
+        budgets = {name: ErrorBudget(shares, delta) for name, shares in _shares(model, guarantee, check_graph).items()}
+        rules = self._rules = _rules(bandit, budgets, linked=linked)
         models: list[Estimator] = [PooledTrees(refresh)]
-        if (tables := _tables(bandit, None if isinstance(model, BGLM) else model)) is not None:
+        if (tables := _tables(bandit, None if linked else model)) is not None:
             models.append(tables)
+        elif guarantee == "numerical" and not linked:
+            raise ValueError(
+                "guarantee='numerical' needs the tables of all ancestors of the reward, all recorded and not too large "
+                "(see model='tables'), or a BGLM, as in model=BGLM('logit')"
+            )
         if isinstance(model, BGLM):
             models.append(PooledBGLM(model))
         play = _sampling(sampling or DEFAULT[guarantee], rules[guarantee], observe=guarantee != "direct")
@@ -203,7 +214,7 @@ class PooledCCPE(Policy):
         return successor.tell(self._knowledge.told.samples())
 
 
-def _shares(model: str | BGLM | None, check_graph: bool) -> dict[str, Mapping[str, float]]:
+def _shares(model: str | BGLM | None, guarantee: str, check_graph: bool) -> dict[str, Mapping[str, float]]:
     """Return for each guarantee that is watched how its delta is split."""
     linked = isinstance(model, BGLM)
     shares: dict[str, Mapping[str, float]] = {
@@ -211,8 +222,8 @@ def _shares(model: str | BGLM | None, check_graph: bool) -> dict[str, Mapping[st
         "exact": EXACT,
         "asymptotic": ASYMPTOTIC_LINKED if linked else ASYMPTOTIC,
     }
-    if linked:
-        shares["numerical"] = NUMERICAL
+    if linked or guarantee == "numerical":
+        shares["numerical"] = NUMERICAL if linked else TILTED
     if not check_graph:
         return shares
     left = 1.0 - GRAPH_TEST
@@ -222,7 +233,7 @@ def _shares(model: str | BGLM | None, check_graph: bool) -> dict[str, Mapping[st
     }
 
 
-def _rules(bandit: CausalBandit, budgets: Mapping[str, ErrorBudget]) -> dict[str, StoppingRule]:
+def _rules(bandit: CausalBandit, budgets: Mapping[str, ErrorBudget], *, linked: bool) -> dict[str, StoppingRule]:
     """Return the rules of all guarantees, each with what it may spend of its own delta."""
     n_arms, listed = len(bandit.arms), len(bandit.listed)
     pairs = max(n_arms - 1, 1)
@@ -250,8 +261,12 @@ def _rules(bandit: CausalBandit, budgets: Mapping[str, ErrorBudget]) -> dict[str
     }
     if "numerical" in budgets:
         numerical = budgets["numerical"]
-        otherwise = exact(numerical)
-        rules["numerical"] = LikelihoodRatioSet(numerical.spend("coefficients", by="LikelihoodRatioSet"), otherwise)
+        if linked:
+            level = numerical.spend("coefficients", by="LikelihoodRatioSet")
+            rules["numerical"] = LikelihoodRatioSet(level, exact(numerical))
+        else:
+            level = numerical.spend("bets on tables", by="TiltedMartingale")
+            rules["numerical"] = TiltedMartingale(level, in_pairs(numerical))
     return rules
 
 
@@ -283,8 +298,6 @@ def _check_options(bandit: CausalBandit, guarantee: str, model: str | BGLM | Non
     one_of("guarantee", guarantee, DEFAULT)
     if not isinstance(model, BGLM):
         one_of("model", model, ("tables", "trees", None))
-        if guarantee == "numerical":
-            raise ValueError("guarantee='numerical' is that of a BGLM: assert one, as in model=BGLM('logit')")
     one_of("sampling", sampling, ("cycle", "progress", "index", None))
     if guarantee == "direct" and bandit.merges_arms:
         raise ValueError(

@@ -17,7 +17,7 @@ from pgcpe.plays.actions import Action
 from pgcpe.plays.samples import Samples
 from pgcpe.plotting import plot_intervals
 from pgcpe.policies.error_budget import ErrorBudget
-from pgcpe.policies.rules.base import PolicyState, StoppingRule
+from pgcpe.policies.rules.base import PolicyState, RuledOut, StoppingRule
 
 __all__ = ["Result", "arms_table", "equal_arms", "left_open", "to_close"]
 
@@ -47,7 +47,8 @@ class Result:
         The number of plays of each action.
     table
         One row an arm, the recommendation first, then by estimate: action, estimate (by which the policy ranks), lower,
-        upper, n_plays, and, where there are any, conflict and the arms merged with it.
+        upper, n_plays, and, where there are any, the argument that ruled the arm out ("ruled out by") and its evidence
+        ("nats"), conflict and the arms merged with it.
     conflicts
         The arms whose own plays and all others had nothing in common, by the intervals of either.
     epsilon, delta
@@ -179,7 +180,9 @@ class Result:
         return plot_intervals(self.table.head(rows), epsilon=self.epsilon, title=title, ax=ax)
 
 
-def arms_table(state: PolicyState, recommended: int, intervals: Intervals) -> pd.DataFrame:
+def arms_table(
+    state: PolicyState, recommended: int, intervals: Intervals, ruled_out: RuledOut | None = None
+) -> pd.DataFrame:
     """Return the table of `Result`."""
     bandit, conflicts = state.bandit, state.conflicts
     first = np.arange(len(bandit.arms)) != recommended
@@ -191,6 +194,9 @@ def arms_table(state: PolicyState, recommended: int, intervals: Intervals) -> pd
         "upper": intervals.upper[order],
         "n_plays": state.plays[order].astype(int),
     }
+    if ruled_out is not None and ruled_out.leader == recommended:
+        columns["ruled out by"] = [ruled_out.by[i] for i in order]
+        columns["nats"] = ruled_out.nats[order]
     if conflicts.any():
         columns["conflict"] = conflicts[order]
     equal = [equal_arms(bandit, arm) for arm in columns["action"]]

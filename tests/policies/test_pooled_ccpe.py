@@ -143,5 +143,3 @@ def test_a_link_that_is_refuted_is_given_up_for_tables():
     assert policy.state.estimates == pytest.approx([0.9, 0.1, 0.5], abs=0.14)  # 75 plays a row: 4 * .035
     assert policy.certificate == "exact"  # what it stops by is the other rule
     assert policy.stop_reason.endswith("2 are below it by their bounds")
-    with pytest.raises(ValueError, match="guarantee='numerical' is that of a BGLM"):
-        PooledCCPE(bandit, guarantee="numerical")

@@ -6,6 +6,7 @@ from pgcpe.policies.rules.base import (
     NamedLeader,
     PolicyState,
     RecommendationRule,
+    RuledOut,
     SamplingRule,
     StoppingRule,
     Verdict,
@@ -26,6 +27,7 @@ from pgcpe.policies.rules.stopping import (
     SeparatedOrRuledOut,
     merging_assumed,
 )
+from pgcpe.policies.rules.tilted import TiltedMartingale
 from pgcpe.policies.rules.variance_reduction import GreatestProgress, HighestChallenger, ObserveLeaderAndOpen
 
 __all__ = [
@@ -54,10 +56,12 @@ __all__ = [
     "Phases",
     "PolicyState",
     "RecommendationRule",
+    "RuledOut",
     "SamplingRule",
     "SeparatedIntervals",
     "SeparatedOrRuledOut",
     "StoppingRule",
+    "TiltedMartingale",
     "TopTwo",
     "TwoCandidates",
     "Verdict",

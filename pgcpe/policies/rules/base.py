@@ -24,6 +24,7 @@ __all__ = [
     "NamedLeader",
     "PolicyState",
     "RecommendationRule",
+    "RuledOut",
     "SamplingRule",
     "Seed",
     "StoppingRule",
@@ -309,6 +310,24 @@ class Verdict(NamedTuple):
 NOT_YET = Verdict(False)
 
 
+class RuledOut(NamedTuple):
+    """By which argument a rule has ruled out each arm but one, for `Result.table`.
+
+    Attributes
+    ----------
+    leader
+        The index of the arm that is left.
+    by
+        For each arm the argument, in words; empty for the leader.
+    nats
+        Array over the arms: the evidence, infinite where the argument needs none.
+    """
+
+    leader: int
+    by: tuple[str, ...]
+    nats: Floats
+
+
 class SamplingRule(ABC):
     """Chooses the next actions. It may look at anything: the guarantee does not rest on it.
 
@@ -367,6 +386,13 @@ class StoppingRule(ABC):
     def check(self, state: PolicyState) -> Verdict:
         """Return whether to stop now."""
 
+    def next_look(self, n_plays: int) -> float:
+        """Return the first number of plays after this one at which it has to be asked, by default infinity.
+
+        It is asked at other times too.
+        """
+        return math.inf
+
     def contenders(self, state: PolicyState) -> Bools:
         """Return which arms only intervals can rule out, by default all but the leader."""
         return np.asarray(np.arange(len(state.plays)) != state.leader)
@@ -386,6 +412,10 @@ class StoppingRule(ABC):
     def shown(self, state: PolicyState) -> Intervals:
         """Return the intervals to report beside the verdict, by default those of the estimators."""
         return state.intervals
+
+    def ruled_out(self) -> RuledOut | None:
+        """Return by which argument each arm was ruled out when it stopped; None if it does not say."""
+        return None
 
 
 def n_arms_of(bandit: CausalBandit) -> int:

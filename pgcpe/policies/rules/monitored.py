@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.confidence.intervals import Intervals
-from pgcpe.policies.rules.base import NOT_YET, PolicyState, StoppingRule, Verdict
+from pgcpe.policies.rules.base import NOT_YET, PolicyState, RuledOut, StoppingRule, Verdict
 
 __all__ = ["MonitoredRules"]
 
@@ -19,7 +19,7 @@ RECHECK_GROWTH = 1.01
 class MonitoredRules(StoppingRule):
     """Stop by one of several rules, and record after how many plays each of them would first have stopped.
 
-    The others are looked at when the plays have grown by a hundredth.
+    The others are looked at when the plays have grown by a hundredth, and where they have to be.
 
     Parameters
     ----------
@@ -48,12 +48,17 @@ class MonitoredRules(StoppingRule):
             self._looked = state.n_plays
         decisive = NOT_YET
         for name, rule in self.rules.items():
-            if name == self._decides or (look and self.stopping_times[name] is None):
+            now = look or rule.next_look(state.n_plays - 1) == state.n_plays
+            if name == self._decides or (now and self.stopping_times[name] is None):
                 verdict = rule.check(state)
                 if verdict.stop and verdict.certificate is not None and self.stopping_times[name] is None:
                     self.stopping_times[name] = state.n_plays
                 decisive = verdict if name == self._decides else decisive
         return decisive
+
+    def next_look(self, n_plays: int) -> float:
+        """Return when the first of all rules has to be asked."""
+        return min(rule.next_look(n_plays) for rule in self.rules.values())
 
     def upper(self, state: PolicyState) -> NDArray[np.float64]:
         """Return the upper ends by which the deciding rule ranks challengers."""
@@ -74,3 +79,7 @@ class MonitoredRules(StoppingRule):
     def shown(self, state: PolicyState) -> Intervals:
         """Return what the deciding rule shows."""
         return self._deciding.shown(state)
+
+    def ruled_out(self) -> RuledOut | None:
+        """Return what the deciding rule says."""
+        return self._deciding.ruled_out()

@@ -1,0 +1,162 @@
+"""A stopping rule by bets along the differences of arms: all tables for which another arm is better are refuted."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from pgcpe.confidence.intervals import probability
+from pgcpe.estimators.base import PairwiseEstimator
+from pgcpe.estimators.table_model import TableModel
+from pgcpe.estimators.tilted_tables import TiltedTables, epoch_start
+from pgcpe.policies.rules.asymptotic import _without_merged
+from pgcpe.policies.rules.base import NOT_YET, PolicyState, RuledOut, StoppingRule, Verdict
+from pgcpe.policies.rules.stopping import PairwiseGLR, SeparatedOrRuledOut, assumed_by, no_better
+
+__all__ = ["TiltedMartingale"]
+
+Floats = NDArray[np.float64]
+
+MARGIN = 0.05
+"""So much more evidence than the level needs is asked, in nats: a search may end that much above the least."""
+
+BY_BETS, BY_PLAYS = "bets on the tables", "direct plays"
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    """Return what sets the threads of linear algebra: a search has few variables, and many threads slow it tenfold."""
+    return ThreadpoolController()
+
+
+class TiltedMartingale(StoppingRule):
+    """Stop when, for every other arm, its bets refute all tables for which it is better than the leader by epsilon.
+
+    Of each arm there is one process, fixed before the plays: a bet, for every set of tables, along the direction in
+    which the difference between it and those that led moves (`pgcpe.confidence.tilted`). If the arm returned is worse
+    than the best by more than epsilon, the true tables are among those for which the best arm is better. So the process
+    of that one arm has to be large at the truth, which it ever is with probability at most `level`. No union over arms
+    is needed, and no leader named beforehand; at the midpoints of tables and estimates what a bet says of all else
+    cancels to third order.
+
+    Numerical: the set of tables that is refuted is exact; that a search found those with the least evidence is not
+    proved. It is only made where the estimates say stop to second order, the arm that is hardest to rule out first. An
+    arm can be ruled out by direct plays in pairs instead, which have an error probability of their own, and which alone
+    decide once direct plays contradict the graph.
+
+    Parameters
+    ----------
+    level
+        The error probability of the process.
+    otherwise
+        The rule for direct plays.
+    """
+
+    after_conflict = SeparatedOrRuledOut.after_conflict
+
+    def __init__(self, level: float, otherwise: PairwiseGLR) -> None:
+        self._asked = MARGIN - math.log(probability("level", level))
+        self._otherwise = otherwise
+        self._bets: TiltedTables | None = None
+        self._witness: dict[int, Floats] = {}  # tables for which an arm is better, and which its bets did not refute
+        self._in_the_way = -1  # the arm that was not ruled out last time
+        self._found: RuledOut | None = None
+        self._verdict = NOT_YET
+
+    def next_look(self, n_plays: int) -> int:
+        """Return when the next epoch begins: the leader and the estimates of then are those to bet by."""
+        j = 0
+        while epoch_start(j) <= n_plays:
+            j += 1
+        return epoch_start(j)
+
+    def _begin(self, state: PolicyState) -> TiltedTables:
+        """Return the bets; begin an epoch if it is time."""
+        if self._bets is None:
+            counts, bandit = state.estimator(TableModel).table_counts, state.bandit
+            self._bets = TiltedTables(counts, bandit.reward_array, len(bandit.arms), state.epsilon)
+        if state.n_plays >= self._bets.due:
+            self._bets.begin(state.leader, state.n_plays)
+        return self._bets
+
+    def _estimated(self, state: PolicyState) -> Floats:
+        """Return the evidence against each arm to second order, in nats; infinite at the leader."""
+        gap = np.maximum(state.cautious.gap + state.epsilon, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            evidence = np.where(gap > 0, gap**2 / (2.0 * state.cautious.variance), 0.0)
+        evidence[state.leader] = math.inf
+        return evidence
+
+    def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
+        """Return which arms direct plays do not rule out: bets rule out all others together, or none."""
+        return self._otherwise.unresolved(state)
+
+    def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
+        """Return about how many plays resolve a gap to the nearest arm, if its variance falls as the plays grow."""
+        if state.conflicts.any():
+            return self._otherwise.plays_to_resolve(state, gap)
+        variance = state.cautious.variance[int(np.argmin(self._estimated(state)))]
+        return float(2.0 * variance * state.n_plays * self._asked / gap**2)
+
+    def check(self, state: PolicyState) -> Verdict:
+        """Return whether all others are ruled out."""
+        if state.conflicts.any():
+            return _without_merged(self._otherwise.check(state), state)
+        if not self._verdict.stop:  # tables once refuted stay so
+            self._verdict = self._look(state)
+        return self._verdict
+
+    def _look(self, state: PolicyState) -> Verdict:
+        """Return whether all others are ruled out now."""
+        bets, evidence = self._begin(state), self._estimated(state)
+        left = np.flatnonzero(self._otherwise.unresolved(state))
+        if not bets.epochs or (evidence[left] < self._asked).any() or self._still_in_the_way(bets, state, left):
+            return NOT_YET
+        nats = np.where(np.arange(len(evidence)) == state.leader, math.inf, self._otherwise.evidence(state))
+        with _threads().limit(limits=1, user_api="blas"):
+            for arm in left[np.argsort(evidence[left], kind="stable")]:
+                nats[arm] = self._least(bets, state.leader, int(arm))
+                if not nats[arm] >= self._asked:
+                    self._in_the_way = int(arm)
+                    return NOT_YET
+        by_bets = np.isin(np.arange(len(nats)), left)
+        by = [BY_BETS if bet else BY_PLAYS for bet in by_bets]
+        by[state.leader] = ""
+        self._found = RuledOut(state.leader, tuple(by), nats)
+        reason, assumed = self._reason(state, nats, left), assumed_by(state, PairwiseEstimator)
+        return Verdict(True, reason, "numerical", state.leader, assumed)
+
+    def _still_in_the_way(self, bets: TiltedTables, state: PolicyState, left: NDArray[np.intp]) -> bool:
+        """Return whether tables found earlier are still not refuted: then no search is needed."""
+        arm = self._in_the_way
+        if arm not in left or arm not in self._witness or (null := bets.null(state.leader, arm)) is None:
+            return False
+        return null.contradicts(self._witness[arm], self._asked)
+
+    def _least(self, bets: TiltedTables, leader: int, arm: int) -> float:
+        """Return the least evidence of an arm against tables for which it is better; -infinity if it is not known."""
+        null = bets.null(leader, arm)
+        if null is None:
+            return math.inf
+        least, self._witness[arm] = null.least(self._asked)
+        return least
+
+    def _reason(self, state: PolicyState, nats: Floats, left: NDArray[np.intp]) -> str:
+        arms = state.bandit.arms
+        if len(left) == 0:
+            return f"{no_better(state)}: direct plays rule out all others"
+        nearest = left[int(nats[left].argmin())]
+        directly = len(arms) - 1 - len(left)
+        more = f", and direct plays {directly} of the others" if directly else ""
+        return (
+            f"{no_better(state)} for any tables that the plays allow: bets on them rule out {arms[nearest]} least, by "
+            f"{nats[nearest]:.2f} of {self._asked:.2f} nats{more}"
+        )
+
+    def ruled_out(self) -> RuledOut | None:
+        """Return by which argument each arm was ruled out when it stopped."""
+        return self._found
