@@ -95,9 +95,8 @@ def run_logs(kind: str, seed: int) -> list[dict[str, Any]]:
     rows = []
     for log, samples in logs_of(network, bandit, seed).items():
         for n in PLAYS:
-            check = check_graph(graph, samples.rows(slice(n)), level=LEVEL, states=states, playable=bandit.listed)
-            if log == "passive":
-                check = check_graph(graph, samples.rows(slice(n)), level=LEVEL, states=states)
+            playable = None if log == "passive" else bandit.listed
+            check = check_graph(graph, samples.rows(slice(n)), level=LEVEL, states=states, playable=playable)
             strongest = check.doubtful[0] if check.refuted else None
             best = check.explanations[0].change if check.explanations else None
             passive = log == "passive" and n in (500, 2000)
@@ -176,9 +175,11 @@ def study(name: str, jobs: int, file: Path, most: int) -> pd.DataFrame:
     """Add to a file what it has not yet, a hundred networks at a time, and return its rows."""
     kept = frame.read(file).to_dict("records") if file.exists() else []
     done = {(row["kind"], row["seed"]) for row in kept}
-    work = [(kind, seed) for kind, n in NETWORKS.items() for seed in range(min(n, most)) if (kind, seed) not in done]
-    for i in tqdm(range(0, len(work), 100), unit=" hundreds"):
-        found = Parallel(n_jobs=jobs)(delayed(RUNS[name])(*one) for one in work[i : i + 100])
+    work = [
+        (kind, seed) for seed in range(most) for kind, n in NETWORKS.items() if seed < n and (kind, seed) not in done
+    ]
+    for i in tqdm(range(0, len(work), 40), unit=" hundreds"):
+        found = Parallel(n_jobs=jobs)(delayed(RUNS[name])(*one) for one in work[i : i + 40])
         kept += [row for rows in found for row in rows]
         frame.write(pd.DataFrame(kept), file)
     return frame.read(file)

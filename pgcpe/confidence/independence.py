@@ -11,7 +11,7 @@ from collections import deque
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special, stats
 
 from pgcpe._numba import njit
 
@@ -148,6 +148,35 @@ def _checked(counts: ArrayLike) -> Floats:
     return table
 
 
+KEPT = 4096
+_COUNTS = np.arange(KEPT, dtype=np.float64)
+_GAMMA_HALF = special.gammaln(_COUNTS + 0.5)
+_GAMMA_WHOLE = special.gammaln(np.maximum(_COUNTS, 1.0))
+_TIMES_LOG = special.xlogy(_COUNTS, _COUNTS)
+"""For whole numbers k below `KEPT`: log gamma(k + 1/2), log gamma(k), k log k: looked up at a third of the cost."""
+
+
+@njit(cache=True)
+def _log_gamma(x):  # type: ignore[no-untyped-def]
+    """Return log gamma of a multiple of 1/2, at least 1/2, or of anything else above 0."""
+    k = int(x)
+    if k < KEPT:
+        if x == k:
+            return _GAMMA_WHOLE[k]
+        if x - k == 0.5:
+            return _GAMMA_HALF[k]
+    return math.lgamma(x)
+
+
+@njit(cache=True)
+def _times_log(x):  # type: ignore[no-untyped-def]
+    """Return x log x."""
+    k = int(x)
+    if k < KEPT and x == k:
+        return _TIMES_LOG[k]
+    return x * math.log(x)  # of fractions, and of large numbers
+
+
 @njit(cache=True)
 def sequential_log_evidence(counts, start, cells, groups, states, out):  # type: ignore[no-untyped-def]
     """Write the log e-values of several tables of counts, which lie one after the other in a flat array, to `out`.
@@ -172,13 +201,11 @@ def _log_evidence(counts, start, cells, groups, states):  # type: ignore[no-unty
             for g in range(groups):
                 total[s] += counts[at + g * states + s]
             n += total[s]
-        if n == 0.0:
-            halves += 0.0  # E_c = 1
+        if n == 0.0:  # E_c = 1
             continue
-        null = 0.0  # the log of the largest likelihood without groups
+        null = -_times_log(n)  # the log of the largest likelihood without groups
         for s in range(states):
-            if total[s] > 0.0:
-                null += total[s] * math.log(total[s] / n)
+            null += _times_log(total[s])
         full = -null
         for g in range(groups):
             full += _log_mixture(counts, at + g * states, states)
@@ -206,9 +233,9 @@ def _log_mixture(counts, at, states):  # type: ignore[no-untyped-def]
     for s in range(states):
         k = counts[at + s]
         if k > 0.0:
-            value += math.lgamma(k + 0.5) - math.lgamma(0.5)
+            value += _log_gamma(k + 0.5) - _log_gamma(0.5)
             n += k
-    return value + math.lgamma(0.5 * states) - math.lgamma(0.5 * states + n) if n > 0.0 else 0.0
+    return value + _log_gamma(0.5 * states) - _log_gamma(0.5 * states + n) if n > 0.0 else 0.0
 
 
 @njit(cache=True)
@@ -218,9 +245,9 @@ def _log_mixture_of_rest(total, counts, at, states):  # type: ignore[no-untyped-
     for s in range(states):
         k = total[s] - counts[at + s]
         if k > 0.0:
-            value += math.lgamma(k + 0.5) - math.lgamma(0.5)
+            value += _log_gamma(k + 0.5) - _log_gamma(0.5)
             n += k
-    return value + math.lgamma(0.5 * states) - math.lgamma(0.5 * states + n) if n > 0.0 else 0.0
+    return value + _log_gamma(0.5 * states) - _log_gamma(0.5 * states + n) if n > 0.0 else 0.0
 
 
 @njit(cache=True)

@@ -23,6 +23,8 @@ __all__ = ["GraphTest", "StatementCounts"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
+NULL = Action()
+
 MOST_ACTIONS = 1000
 """Of more actions none has cells of its own where it changes a distribution: it is left out there."""
 
@@ -84,12 +86,17 @@ class StatementCounts:
         actions: Collection[Action],
     ) -> None:
         self.statements, self._bits, self._states = tuple(statements), bit_graph(graph), states
+        bit = self._bits.bit
         self._disturbing = [_disturbing(self._bits, statement) for statement in self.statements]
+        self._variable = [bit[s.variable] for s in self.statements]
+        self._other = [0 if s.other is None else bit[s.other] for s in self.statements]
         listed = list(dict.fromkeys([Action(), *actions]))
         own = listed if len(listed) <= MOST_ACTIONS else listed[:1]
         self._keys: list[dict[Action, int]] = []
+        bits = [self._bits.bits(action) for action in own]
         for i in range(len(self.statements)):
-            keys = dict.fromkeys(key for action in own if (key := self._key(i, action)) is not None)
+            found = (self._key(i, action, some) for action, some in zip(own, bits, strict=True))
+            keys = dict.fromkeys(key for key in found if key is not None)
             self._keys.append({key: block for block, key in enumerate(keys)})
         self._layout = self._laid_out(coding)
         sizes = self._layout.cells * self._layout.groups * self._layout.states
@@ -125,22 +132,27 @@ class StatementCounts:
             return states
         return 2 if statement.other in statement.given else 1 + states
 
-    def _key(self, i: int, action: Action) -> Action | None:
-        """Return which cells of its own an action has, ``do()`` for those of observation, None if it does not count."""
-        statement = self.statements[i]
-        if statement.variable in action:
+    def _key(self, i: int, action: Action, bits: int) -> Action | None:
+        """Return which cells of its own an action has, ``do()`` for those of observation, None if it does not count.
+
+        ``bits`` is the set of what the action sets.
+        """
+        if bits & self._variable[i]:
             return None
-        if statement.kind == "merging":
+        some = self._disturbing[i] & bits
+        if (statement := self.statements[i]).kind == "merging":
             if action not in statement.members:
                 return None
-            relevant = self._bits.relevant(self._bits.bits(action), self._bits.bit[statement.variable])
-            return Action() if statement.other is None else _restricted(self._bits, action, relevant)
-        key = _restricted(self._bits, action, self._disturbing[i])
-        return None if statement.other in key else key
+            some = 0 if statement.other is None else self._bits.relevant(bits, self._variable[i])
+        elif some & self._other[i]:
+            return None
+        if not some:
+            return NULL
+        return action if some == bits else Action({v: s for v, s in action.items() if self._bits.bit[v] & some})
 
-    def _entry(self, i: int, action: Action) -> tuple[int, int]:
+    def _entry(self, i: int, action: Action, bits: int) -> tuple[int, int]:
         """Return the first cell and the group of the plays of an action; a cell of -1 if they do not count."""
-        statement, key = self.statements[i], self._key(i, action)
+        statement, key = self.statements[i], self._key(i, action, bits)
         if key is None or key not in self._keys[i]:
             return -1, 0
         per_key = self._layout.cells[i] // max(len(self._keys[i]), 1)
@@ -161,7 +173,8 @@ class StatementCounts:
         for action in samples.actions:
             if action not in self._row:
                 self._row[action] = len(self._row)
-                entries = np.array([self._entry(i, action) for i in range(len(self.statements))], dtype=np.intp)
+                bits = self._bits.bits(action)
+                entries = np.array([self._entry(i, action, bits) for i in range(len(self.statements))], dtype=np.intp)
                 entries = entries.reshape(-1, 2)
                 self._base = np.vstack([self._base, entries[:, 0]])
                 self._group = np.vstack([self._group, entries[:, 1]])
@@ -241,11 +254,6 @@ def _disturbing(bits: BitGraph, statement: Statement) -> int:
     if statement.kind == "merging":
         return 0
     return bits.disturbing(bits.bit[statement.variable], bits.bits(statement.given))
-
-
-def _restricted(bits: BitGraph, action: Action, some: int) -> Action:
-    """Return what an action sets of a set of variables."""
-    return Action({v: state for v, state in action.items() if v in bits.bit and bits.bit[v] & some})
 
 
 @njit(cache=True)

@@ -19,8 +19,9 @@ from pgcpe.policies.rules.base import PolicyState, SamplingRule
 
 __all__ = ["GraphWatch", "MemberCheck", "MembersInTurn", "Refutation"]
 
-FIRST_LOOK, GROWTH = 20, 1.07
-"""The test is looked at after so many plays, and whenever they have grown by the factor."""
+FIRST_LOOK, GROWTH, MANY = 20, 1.07, 500
+"""The test is looked at after so many plays, and whenever they have grown by the factor: once more by it for every so
+many statements, so that looks take a small part of the time of a study."""
 
 LEAST_GAP = 0.05
 """A member whose mean is above the recommended arm's by less than this is not waited for."""
@@ -77,7 +78,7 @@ class GraphWatch:
         self._classes = [some for some in playable if len(some) > 1]
         self._blocks = [EqualMeans(len(some)) for some in self._classes]
         self._at = {a: (i, j) for i, some in enumerate(self._classes) for j, a in enumerate(some)}
-        self._due = FIRST_LOOK
+        self._due, self._growth = FIRST_LOOK, GROWTH ** (1 + min(len(made) // MANY, 4))
 
     def look(self, told: SamplesBuffer) -> bool:
         """Look at all numbers of plays that are due, and return whether the graph is refuted now for the first time."""
@@ -87,7 +88,7 @@ class GraphWatch:
             new = told.samples_between(self._test.n_plays, self._due)
             self._test.look(new)
             self._add(new)
-            self._due = max(self._due + 1, math.ceil(self._due * GROWTH))
+            self._due = max(self._due + 1, math.ceil(self._due * self._growth))
             self.refutation = self._found()
         return self.refutation is not None
 
