@@ -298,3 +298,25 @@ def test_what_is_no_action_is_refused_where_arms_are_looked_up():
     for look_up in (bandit.arm_index, bandit.listed_index):
         with pytest.raises(TypeError, match=r"an action must be written do\(X=1\), but got \[\]"):
             look_up([])
+
+
+def test_which_merged_arms_may_be_played():
+    """Every listed arm may be, unless it was said which."""
+    arms = [do(A=0, B=1), do(B=1), do(A=1)]
+    free = CausalBandit(CHAIN, reward="Y", arms=arms)
+    said = CausalBandit(CHAIN, reward="Y", arms=arms, playable=[do(), do(A=0, B=1)])
+    assert [free.may_play(a) for a in (*arms, do(), do(A=0))] == [True, True, True, True, False]
+    assert [said.may_play(a) for a in (*arms, do())] == [True, False, False, True]
+
+
+def test_the_same_question_without_merging():
+    arms = [do(A=0, B=1), do(B=1), do(A=1)]
+    bandit = CausalBandit(CHAIN, reward="Y", arms=arms, costs={do(A=1): 3.0}, reward_values={0: 0.25, 1: 0.5})
+    apart = bandit.unmerged()
+    assert apart.arms == bandit.listed
+    assert not apart.merges_arms
+    assert apart.costs[do(A=1)] == 3.0
+    assert apart.reward_array.tolist() == [0.25, 0.5]
+    assert apart.coding.variables == bandit.coding.variables
+    limited = CausalBandit(CHAIN, reward="Y", arms=arms, playable=[do(), do(A=1)]).unmerged()
+    assert limited.playable == (do(), do(A=1))

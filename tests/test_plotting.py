@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from pgcpe import do
-from pgcpe.plotting import plot_graph, plot_intervals
+from pgcpe.plotting import plot_doubts, plot_graph, plot_intervals
 
 mpl.use("agg")
 
@@ -50,3 +50,15 @@ def test_axes_may_be_given():
     _, axes = mpl.pyplot.subplots()
     assert plot_intervals(TABLE, ax=axes) is axes
     mpl.pyplot.close("all")
+
+
+def test_doubtful_pairs_are_drawn_beside_the_edges():
+    axes = plot_doubts([("U", "X"), ("X", "Y")], {"U"}, {("U", "Y"): "separation"}, title="costs $5")
+    texts = [text.get_text() for text in axes.texts]
+    assert {"U", "X", "Y", "separation"} <= set(texts)
+    assert axes.get_title(loc="left") == r"costs \$5"
+    dashed = [c for c in axes.collections if "tab:red" in str(c.get_label()) or c.get_linestyle()[0][1] is not None]
+    assert dashed
+    mpl.pyplot.close("all")
+    with pytest.raises(ValueError, match="no cycle"):
+        plot_doubts([("X", "Y"), ("Y", "X")], set(), {})
