@@ -21,6 +21,9 @@ from pgcpe.study.rows import Row
 
 __all__ = ["Replay"]
 
+SELECTED = ".* passive plays: rows that an effect chose"
+"""A warning for logs, which are looked at on their own: no effect chose the plays that were asked for."""
+
 
 class Replay:
     """The plays of a study and its policy: functions of the question and of the events, in their order.
@@ -91,10 +94,11 @@ class Replay:
             quietly = True
         plays, self._fed = self.ledger.counted(self._fed), len(self.ledger.order)
         if plays:
+            self.ledger.disturbed = True  # until all of it is told: what is interrupted begins anew
             with warnings.catch_warnings():
-                if quietly:
-                    warnings.simplefilter("ignore")
+                warnings.filterwarnings("ignore", message="" if quietly else SELECTED)
                 self.policy.tell([play.action for play in plays], self._as_frame([play.values for play in plays]))
+            self.ledger.disturbed = False
 
     def certify(self) -> None:
         """Write a certificate down when it has been earned, with what it rests on."""
@@ -147,9 +151,11 @@ class Replay:
         """Raise where values are missing or contradict the action."""
         if rows:
             index = pd.Index([row.id for row in rows], name="id")
-            self.bandit.encode(list(actions), self._as_frame([row.values for row in rows], index))
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=SELECTED)
+                self.bandit.encode(list(actions), self._as_frame([row.values for row in rows], index))
 
     def _as_frame(self, values: Sequence[Mapping[str, State]], index: pd.Index[Any] | None = None) -> pd.DataFrame:
-        """Return values as a frame of the variables that the policy is told, and of those that are set."""
+        """Return values as a frame of the variables that the policy is told, and of all others there are."""
         names = dict.fromkeys([*self.bandit.coding.variables, *(v for own in values for v in own)])
         return pd.DataFrame(list(values), columns=list(names), dtype=object, index=index)

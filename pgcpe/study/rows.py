@@ -7,7 +7,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Integral
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,7 +89,7 @@ def values_of(frame: pd.DataFrame, bandit: CausalBandit) -> list[dict[str, State
         states = bandit.states[variable]
         blank = "" not in map(state_name, states)
         column = frame[variable]
-        if blank and column.dtype == object:
+        if blank and not pd.api.types.is_numeric_dtype(column):
             column = column.where(column.map(lambda value: not (isinstance(value, str) and value.strip() == "")))
         for row, code in enumerate(encode_column(column, states, variable).tolist()):
             if code >= 0:
@@ -175,7 +175,7 @@ def _as_frame(plays: Any, values: Any) -> pd.DataFrame:
         return plays
     if values is None:
         raise TypeError("tell a play as study.tell(id, {variable: state}), or rows as a DataFrame with a column id")
-    if isinstance(plays, (Integral, str, Play)) and isinstance(values, Mapping):
+    if isinstance(plays, (Real, str, Play)) and isinstance(values, Mapping):
         plays, values = [plays], [values]
     if isinstance(plays, pd.DataFrame) or not is_several(plays):
         raise TypeError(f"plays must be named by their ids, but got {shown(plays)}")

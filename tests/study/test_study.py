@@ -9,7 +9,17 @@ import pandas as pd
 import pytest
 from study.questions import cancer, dosage, rows, run, two_arms
 
-from pgcpe import BGLM, CCPE, KLLUCB, LUCB, PooledCCPE, SequentialHalving, Study, do, read_history
+from pgcpe import (
+    BGLM,
+    CCPE,
+    KLLUCB,
+    LUCB,
+    PooledCCPE,
+    SequentialHalving,
+    Study,
+    do,
+    read_history,
+)
 from pgcpe.paper import experiment_2
 
 CURED, NOT = {"cured": "yes"}, {"cured": "no"}
@@ -425,3 +435,15 @@ def test_plays_still_needed(tmp_path):
     left = run(study, environment)
     assert needed.low / 3 < left < 3 * needed.high
     assert study.status(needed=True).needed.plays == 0
+
+
+def test_a_rare_cause_that_nobody_had_raises_no_warning(tmp_path):
+    """What was asked for is no log that an effect may have chosen: warnings are errors in these tests."""
+    policy, _ = cancer()
+    study = Study.create(tmp_path / "a.pgcpe", KLLUCB(policy.bandit, epsilon=0.0))
+    while study.policy.plays_by_action.get(do(), 0) < 60:
+        plays = study.ask(100)
+        told = [{"Dyspnoea": "True", "Cancer": play.action.get("Cancer", "False")} for play in plays]
+        assert study.tell(plays, told) == 100
+    with pytest.warns(UserWarning, match="in all 60 passive plays"):
+        study.import_log(pd.DataFrame({"Dyspnoea": ["True"] * 60, "Cancer": ["False"] * 60}), do())
