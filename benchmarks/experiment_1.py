@@ -78,7 +78,7 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def markdown(rows: pd.DataFrame) -> str:
-    """Return the table of the README."""
+    """Return the table of the documentation."""
     means = rows.groupby("policy", sort=False)[[f"wrong_{budget}" for budget in BUDGETS]].mean()
     means.columns = [f"{budget} plays" for budget in BUDGETS]
     return frame.as_markdown(means.map("{:.3f}".format).reset_index())

@@ -1,4 +1,4 @@
-"""What the studies share: run to rows, or redraw from rows; print a table, or that of the README."""
+"""What the studies share: run to rows, or redraw from rows; print a table, or that of the documentation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def main(
     study
         ``study(runs, jobs)`` returns the rows.
     table, markdown
-        Sum rows up: a frame, and the table of the README.
+        Sum rows up: a frame, and the table of the documentation.
     runs
         How many runs by default.
     """
@@ -35,7 +35,7 @@ def main(
     parser.add_argument("--jobs", type=int, default=2, help="default %(default)s")
     parser.add_argument("--rows", type=Path, help="write the rows to this CSV file, compressed if it ends in .gz")
     parser.add_argument("--redraw", type=Path, help="print the table of the rows in this CSV file")
-    parser.add_argument("--markdown", action="store_true", help="print the table of the README")
+    parser.add_argument("--markdown", action="store_true", help="print the table of the documentation")
     arguments = parser.parse_args()
     if arguments.redraw:
         rows = read(arguments.redraw)

@@ -127,7 +127,7 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def markdown(rows: pd.DataFrame) -> str:
-    """Return the table of the README: median plays to stop, and the wrong ones among the runs that stopped."""
+    """Return the table of the documentation: median plays to stop, and the wrong ones among the runs that stopped."""
     summed = table(rows).set_index(["instance", "policy"])
     policies = list(dict.fromkeys(rows["policy"]))
     lines = []

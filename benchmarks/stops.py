@@ -188,7 +188,7 @@ def markdown(rows: pd.DataFrame) -> str:
 
 
 def summary(rows: pd.DataFrame) -> str:
-    """Return the short table of the README: median plays, a column for each experiment."""
+    """Return the short table of the documentation: median plays, a column for each experiment."""
     plays = table(rows).pivot(index="policy", columns="experiment", values="plays")
     certificate = (
         rows[rows["certificate"] != ""].groupby("policy")["certificate"].agg(lambda c: "/".join(sorted(set(c))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ __all__ = ["Coding", "ForcedCodes", "Samples", "SamplesBuffer"]
 
 Codes = NDArray[np.int32]
 
+SHOWN = 20
+"""How many plays are displayed in Jupyter."""
+
 
 @dataclass(frozen=True, eq=False)
 class Coding:
@@ -29,7 +33,7 @@ class Coding:
     states: tuple[tuple[State, ...], ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Samples:
     """The values of variables in a number of plays.
 
@@ -75,6 +79,17 @@ class Samples:
     ) -> None:
         """Set the fields: .4 microseconds in place of the 1.1 of a frozen dataclass's constructor."""
         vars(self).update(coding=coding, codes=codes, actions=actions, which=which, rewards=rewards)
+
+    def __repr__(self) -> str:
+        plays, actions = len(self), len(self.actions)
+        return (
+            f"Samples({plays:,} {'play' if plays == 1 else 'plays'} of {actions:,} "
+            f"{'action' if actions == 1 else 'actions'}, {len(self.coding.variables)} variables)"
+        )
+
+    def _repr_html_(self) -> str:
+        shown = self.rows(slice(0, SHOWN)).to_frame().to_html(border=0)
+        return f"<p>{escape(repr(self))}</p>{shown}"
 
     def __len__(self) -> int:
         return len(self.codes)

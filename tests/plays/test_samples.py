@@ -30,6 +30,15 @@ def test_round_trip_through_a_frame():
     assert actions_of(back) == actions_of(samples)
 
 
+def test_what_is_displayed_is_short():
+    samples = random_samples(50)
+    assert repr(samples) == "Samples(50 plays of 3 actions, 3 variables)"
+    html = samples._repr_html_()
+    assert html.startswith("<p>Samples(50 plays of 3 actions, 3 variables)</p>")
+    assert html.count("<tr") < 25
+    assert repr(samples.rows(slice(1))) == "Samples(1 play of 3 actions, 3 variables)"
+
+
 def test_round_trip_through_a_csv_file(tmp_path):
     samples = random_samples(20)
     samples.to_frame().to_csv(tmp_path / "rows.csv")
