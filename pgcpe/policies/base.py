@@ -462,6 +462,7 @@ class Policy:
         return self._result(self._shown, stop_reason)
 
     def _result(self, shown: PolicyState, stop_reason: str = "") -> Result:
+        ruled_out = None if self._certified is None else self._stopping.ruled_out()
         return Result(
             recommendation=self.recommendation,
             certified=self.certificate in CERTIFIED,
@@ -470,7 +471,7 @@ class Policy:
             n_plays=self.n_plays,
             cost=self.cost,
             plays_by_action=self.plays_by_action,
-            table=arms_table(shown, self._recommended, self._stopping.shown(shown), self._stopping.ruled_out()),
+            table=arms_table(shown, self._recommended, self._stopping.shown(shown), ruled_out),
             conflicts=self.conflicts,
             epsilon=self.epsilon,
             delta=self.delta,

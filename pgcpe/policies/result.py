@@ -166,7 +166,7 @@ class Result:
 
     @property
     def _formats(self) -> dict[str, Any]:
-        return {"float_format": "{:.3f}".format, "formatters": {"action": str}}
+        return {"float_format": "{:.3f}".format, "formatters": {"action": str}, "na_rep": ""}
 
     def _more(self, rows: int) -> str:
         left = len(self.table) - max(rows, 1)

@@ -320,7 +320,7 @@ class RuledOut(NamedTuple):
     by
         For each arm the argument, in words; empty for the leader.
     nats
-        Array over the arms: the evidence, infinite where the argument needs none.
+        Array over the arms: the evidence, infinite where the argument needs none, NaN for the leader.
     """
 
     leader: int

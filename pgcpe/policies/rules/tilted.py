@@ -116,7 +116,7 @@ class TiltedMartingale(StoppingRule):
         left = np.flatnonzero(self._otherwise.unresolved(state))
         if not bets.epochs or (evidence[left] < self._asked).any() or self._still_in_the_way(bets, state, left):
             return NOT_YET
-        nats = np.where(np.arange(len(evidence)) == state.leader, math.inf, self._otherwise.evidence(state))
+        nats = np.where(np.arange(len(evidence)) == state.leader, math.nan, self._otherwise.evidence(state))
         with _threads().limit(limits=1, user_api="blas"):
             for arm in left[np.argsort(evidence[left], kind="stable")]:
                 nats[arm] = self._least(bets, state.leader, int(arm))
