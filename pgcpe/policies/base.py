@@ -258,6 +258,8 @@ class Policy:
         told = self._encoder.encode(actions, samples, missing=missing)
         left: Samples | None = told if len(told) else None
         while left is not None:
+            if left.coding is not self.bandit.coding:  # once the graph is given up fewer variables are kept
+                left = self._encoder.encode(left)
             scheduled = self._stopping.next_look(self.n_plays)
             most = int(min(self._knowledge.to_name, scheduled - self.n_plays, len(left)))
             n = self._plan.cross_off(left.rows(slice(most)), partial(_rows_to_look, self.n_plays))

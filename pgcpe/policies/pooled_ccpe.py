@@ -200,10 +200,11 @@ class PooledCCPE(Policy):
         bandit = self.bandit.unmerged()
         if any(arm not in bandit.costs for arm in bandit.arms):
             return None
+        kept = any(isinstance(model, TableModel) for model in self._knowledge.models)
         successor = PooledCCPE(
             bandit,
             guarantee="direct",
-            model="trees",
+            model="tables" if kept else "trees",  # which keeps what was recorded
             refresh=self.refresh,
             epsilon=self.epsilon,
             delta=AFTER * self.delta,

@@ -213,8 +213,10 @@ def _graph(status: Status) -> str:
 
 
 def _conflicts(status: Status) -> str:
-    conflicts = status.result.conflicts
-    if conflicts:
+    conflicts, refutation = status.result.conflicts, status.result.refutation
+    if refutation:
+        said = f"The plays refute the graph: {refutation}. Claims that need the graph are withdrawn."
+    elif conflicts:
         names = ", ".join(_spoken(action) for action in conflicts)
         said = (
             f"The plays contradict the graph at {names}: what these show themselves, and what the graph infers from "

@@ -173,7 +173,8 @@ class Status:
 def standing(ledger: Ledger, policy: Policy) -> Certified | None:
     """Return the certificate that was written down, if neither changed plays nor conflicts have taken it away."""
     earned = ledger.standing
-    return None if earned is not None and earned.assumptions and policy.conflicts else earned
+    doubted = policy.conflicts or policy.refutation
+    return None if earned is not None and earned.assumptions and doubted else earned
 
 
 def status_of(

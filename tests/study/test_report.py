@@ -162,6 +162,27 @@ def test_conflicts_are_named(tmp_path):
     assert "Claims that need the graph are withdrawn" in page.text
 
 
+def test_what_refuted_the_graph_is_named_and_survives_a_reopening(tmp_path):
+    """By the graph age matters through the drug alone; of the second log it does not."""
+    from pgmpy.base import DAG
+
+    graph = DAG([("age", "drug"), ("drug", "recovered")])
+    bandit = CausalBandit(graph, reward="recovered", arms=[do(drug=0), do(drug=1)])
+    path = tmp_path / "tested.pgcpe"
+    study = Study.create(path, PooledCCPE(bandit, check_graph=True, epsilon=0.05))
+    study.import_log([{"age": k // 2 % 2, "drug": k % 2, "recovered": k % 2} for k in range(400)], do())
+    assert study.status().certificate == "exact"
+    rows = [{"age": k % 2, "drug": k // 2 % 2, "recovered": k % 2} for k in range(400)]
+    with pytest.warns(UserWarning, match="the graph is refuted"):
+        study.import_log(rows, do())
+    said = study.status().result.refutation
+    assert said.startswith("recovered is independent of age given drug")
+    status = Study.open(path).status()
+    assert status.certificate is None
+    assert status.result.refutation == said
+    assert "The plays refute the graph: recovered is independent of age" in Page(report(status)).text
+
+
 def test_in_jupyter_it_is_the_same(study):
     shown = study._repr_html_()
     assert shown in report(study.status())
