@@ -152,7 +152,8 @@ class Ledger:
         self._certified: list[Certified] = []
         self._changed: list[tuple[int, int]] = []  # events that withdrew or amended, and those that had told the play
         self._people: dict[str, dict[str, Any]] = {}
-        self._actions: dict[str, Action] = {}
+        self._actions: dict[tuple[tuple[str, State], ...], Action] = {}
+        self._known: dict[str, dict[str, Any]] = {}  # what texts say: many events say the same
         self._adding = {
             "asked": self._asked,
             "told": self._told,
@@ -166,7 +167,10 @@ class Ledger:
     def add(self, events: Iterable[Event]) -> None:
         """Add events, which follow those added before."""
         for event in events:
-            content = json.loads(event.content)
+            if (content := self._known.get(event.content)) is None:
+                content = json.loads(event.content)
+                if len(self._known) < MOST_KNOWN:
+                    self._known[event.content] = content
             self._adding[event.kind](event, content)
             self._by(event)
             self.last = event.number
@@ -181,7 +185,7 @@ class Ledger:
         person["last"] = event.at
 
     def _action(self, settings: Mapping[str, State]) -> Action:
-        key = json.dumps(settings)
+        key = tuple(settings.items())
         if key not in self._actions:
             self._actions[key] = Action(settings)
         return self._actions[key]
@@ -317,6 +321,8 @@ class Ledger:
 
 
 PEOPLE = ("asked", "told", "cancelled", "withdrawn", "amended")
+
+MOST_KNOWN = 10_000
 
 
 def _plays(n: int) -> str:

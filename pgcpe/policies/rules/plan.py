@@ -36,16 +36,17 @@ class Plan:
         due
             Returns after how many rows the first look after a row is due. Looks are once the plan was not followed.
         """
-        actions = [told.actions[i] for i in told.which.tolist()]
-        end = len(actions) if self.followed else min(due(0), len(actions))
-        in_order = _n_in_common(self.left, actions[:end])
+        n = len(told)
+        end = n if self.followed else min(due(0), n)
+        at_first = told.which[: min(end, len(self.left))].tolist()  # of a log of many plays few are looked at at once
+        in_order = _n_in_common(self.left, [told.actions[i] for i in at_first])
         self.left = self.left[in_order:]
         if in_order == end or (in_order > 0 and not self.left):
             return in_order
         missing, n_left = Counter(self.left), len(self.left)
-        for row, action in enumerate(actions[in_order:], in_order):
-            if row == end:
-                break
+        row = in_order
+        while row < end:
+            action = told.actions[told.which[row]]
             if missing[action] > 0:
                 missing[action] -= 1
                 n_left -= 1
@@ -53,7 +54,8 @@ class Plan:
                     self.left = []
                     return row + 1
             elif self.followed:
-                self.followed, end = False, min(due(row), len(actions))
+                self.followed, end = False, min(due(row), n)
+            row += 1
         kept = []
         for action in reversed(self.left):  # the last of equals are those still missing
             if missing[action] > 0:
