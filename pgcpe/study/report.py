@@ -147,7 +147,8 @@ def _rests_on(status: Status) -> str:
         said = ["nothing is claimed yet: the intervals below hold jointly if the graph is right"]
     else:
         said = list(status.assumptions) or ["plays of the interventions themselves alone, whatever the graph"]
-    said.append("that plays were performed as asked and reported honestly, none kept back because of its outcome")
+    see = " (some were withdrawn: see the notes)" if status.n_withdrawn else ""
+    said.append(f"that plays were performed as asked and reported honestly, none kept back because of its outcome{see}")
     return f"<h2>What it rests on</h2>{_listed(said)}"
 
 
@@ -231,7 +232,8 @@ def _people(status: Status) -> str:
     people = status.people
     if people.empty:
         return ""
-    shown = people.assign(person=people["person"].replace("", "(no name)"))
+    last = pd.to_datetime(people["last"], utc=True, format="ISO8601")
+    shown = people.assign(person=people["person"].replace("", "(no name)"), last=last)
     return f"<h2>Who did what</h2>{_table(shown)}"
 
 

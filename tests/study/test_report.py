@@ -102,6 +102,10 @@ def test_what_users_wrote_is_text(tmp_path):
     assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
     assert evil in "".join(page.words)
     assert "a<b>&.pgcpe" in "".join(page.words)
+    assert "some were withdrawn: see the notes" in page.text
+    assert "Withdrawn, outcome disputed: 1" in page.text
+    assert study.status().people["last"].iloc[0][:4] in page.text
+    assert " UTC" in page.text.split("Who did what")[1]
 
 
 def test_names_of_the_question_are_text(tmp_path):
