@@ -15,11 +15,14 @@ from pgcpe.models.second_order import PairOfActions
 from pgcpe.models.simplices import RowsInBox
 from pgcpe.models.tilted_search import BetsOnTables, TiltedNull
 
-__all__ = ["TiltedTables", "epoch_start"]
+__all__ = ["MOST_CONFIGURATIONS", "TiltedTables", "epoch_start"]
 
 Floats = NDArray[np.float64]
 
 FIRST_EPOCH, GROWTH = 30, 1.35
+
+MOST_CONFIGURATIONS = 2**18
+"""Networks with more, summed over the actions, take minutes to search."""
 
 NEVER_ZERO = 1e-12
 """A derivative at tables drawn at random that is no larger is 0 at all tables."""

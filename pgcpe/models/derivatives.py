@@ -117,8 +117,12 @@ class Layout:
     @cached_property
     def small(self) -> bool:
         """Whether the configurations are few enough to go through."""
+        return self.has_at_most(MOST_CONFIGURATIONS)
+
+    def has_at_most(self, configurations: int) -> bool:
+        """Return whether there are no more configurations than this, summed over the actions."""
         free = np.log(np.where(self.forced < 0, self.cards, 1)).sum(axis=1)  # a product would overflow
-        return bool(np.logaddexp.reduce(free) <= math.log(MOST_CONFIGURATIONS) + 1e-9)
+        return bool(np.logaddexp.reduce(free) <= math.log(configurations) + 1e-9)
 
     @cached_property
     def prefixes(self) -> Prefixes:

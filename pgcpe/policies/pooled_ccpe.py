@@ -15,6 +15,7 @@ from pgcpe.estimators.bglm import BGLM
 from pgcpe.estimators.pooled_bglm import PooledBGLM
 from pgcpe.estimators.pooled_trees import PooledTrees
 from pgcpe.estimators.table_model import TableModel
+from pgcpe.estimators.tilted_tables import MOST_CONFIGURATIONS
 from pgcpe.policies.base import Policy
 from pgcpe.policies.error_budget import ErrorBudget
 from pgcpe.policies.graph_watch import GraphWatch, MemberCheck, MembersInTurn
@@ -159,11 +160,8 @@ class PooledCCPE(Policy):
         models: list[Estimator] = [PooledTrees(refresh)]
         if (tables := _tables(bandit, None if linked else model)) is not None:
             models.append(tables)
-        elif guarantee == "numerical" and not linked:
-            raise ValueError(
-                "guarantee='numerical' needs the tables of all ancestors of the reward, all recorded and not too large "
-                "(see model='tables'), or a BGLM, as in model=BGLM('logit')"
-            )
+        if guarantee == "numerical" and not linked:
+            _check_searchable(bandit, tables)
         if isinstance(model, BGLM):
             models.append(PooledBGLM(model))
         play = _sampling(sampling or DEFAULT[guarantee], rules[guarantee], observe=guarantee != "direct")
@@ -285,6 +283,21 @@ def _tables(bandit: CausalBandit, model: str | None) -> TableModel | None:
     if not small and model == "tables":
         raise ValueError("the ancestors of the reward have too many configurations for model='tables'")
     return tables if small else None
+
+
+def _check_searchable(bandit: CausalBandit, tables: TableModel | None) -> None:
+    """Check that there are tables, and that they can be searched."""
+    if tables is None:
+        raise ValueError(
+            "guarantee='numerical' needs the tables of all ancestors of the reward, all recorded and not too large "
+            "(see model='tables'), or a BGLM, as in model=BGLM('logit')"
+        )
+    started = clone(tables).start(bandit.recording(tables.required(bandit)))
+    if not started.table_counts.layout.has_at_most(MOST_CONFIGURATIONS):
+        raise ValueError(
+            "the ancestors of the reward and the arms have too many configurations for guarantee='numerical': list "
+            "fewer arms, or ask for another guarantee"
+        )
 
 
 def _sampling(sampling: str, stopping: StoppingRule, *, observe: bool) -> SamplingRule:

@@ -126,7 +126,17 @@ def test_hidden_causes_have_no_tables():
         PooledCCPE(bandit, guarantee="numerical")
 
 
-def test_a_reward_of_three_values_and_states():
+def test_a_network_too_large_to_search_is_refused():
+    """Eighteen causes: two actions of 2^20 configurations are too many here, and not for the other guarantees."""
+    causes = [f"X{i}" for i in range(18)]
+    graph = dag([*((x, "M") for x in causes[:9]), *((x, "W") for x in causes[9:]), ("M", "Y"), ("W", "Y")])
+    bandit = CausalBandit(graph, reward="Y", arms=[do(X0=0), do(X0=1)])
+    assert PooledCCPE(bandit, guarantee="asymptotic").ask()
+    with pytest.raises(ValueError, match="too many configurations for guarantee='numerical'"):
+        PooledCCPE(bandit, guarantee="numerical")
+
+
+def test_a_reward_of_other_values_than_0_and_1():
     network = binary_network(
         {"X": ([], lambda: 0.5), "W": (["X"], lambda x: 0.3 + 0.4 * x), "Y": (["W"], lambda w: 0.2 + 0.5 * w)}
     )
