@@ -22,7 +22,7 @@ class Intervals:
     Attributes
     ----------
     lower, upper
-        Arrays over the arms, in [0, 1].
+        Arrays over the arms, in [0, 1]; those of the paper's radii leave it, and are infinite where nothing is known.
     """
 
     lower: Floats
@@ -33,10 +33,21 @@ class Intervals:
         """Return [0, 1] for every arm: what is known of a reward before it was seen."""
         return cls(np.zeros(n_arms), np.ones(n_arms))
 
+    @classmethod
+    def unbounded(cls, n_arms: int) -> Intervals:
+        """Return infinite ones: the paper's radius of no plays."""
+        return cls(np.full(n_arms, -np.inf), np.full(n_arms, np.inf))
+
     @property
     def midpoint(self) -> Floats:
-        """The midpoints, the paper's estimates mu-hat."""
-        return 0.5 * (self.lower + self.upper)
+        """The midpoints, the paper's estimates mu-hat; -infinity for an infinite interval, below all others."""
+        known = np.isfinite(self.lower)
+        return np.where(known, 0.5 * (np.where(known, self.lower, 0.0) + np.where(known, self.upper, 0.0)), -np.inf)
+
+    @property
+    def clipped(self) -> Intervals:
+        """The same cut off at 0 and 1."""
+        return Intervals(np.clip(self.lower, 0.0, 1.0), np.clip(self.upper, 0.0, 1.0))
 
     def intersect(self, other: Intervals) -> Intervals:
         """Return the common part of two intervals for each arm; empty where its lower end is above its upper end."""

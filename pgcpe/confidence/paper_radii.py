@@ -129,4 +129,4 @@ def refresh_paper(plays, rewards, done, arms_over_delta, alpha, lower, upper):  
         if plays[i] != done[i] and plays[i] > 0:
             done[i] = plays[i]
             mean, radius = rewards[i] / plays[i], union_radius(plays[i], arms_over_delta, plays[i], alpha)
-            lower[i], upper[i] = max(mean - radius, 0.0), min(mean + radius, 1.0)
+            lower[i], upper[i] = mean - radius, mean + radius

@@ -7,6 +7,7 @@ depend on the data.
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike
 from pgcpe._numba import njit
 from pgcpe.confidence.intervals import Floats, Intervals, probability
 
-__all__ = ["asymptotic_threshold", "kl_intervals", "kt_interval", "lil_radius", "lucb1_radius"]
+__all__ = ["asymptotic_threshold", "kl_intervals", "kt_interval", "lil_radius", "lucb1_radius", "normal_nats"]
 
 TIGHTEST = 1000.0
 """The number of plays at which the asymptotic confidence sequence is tightest."""
@@ -131,6 +132,17 @@ def asymptotic_threshold(plays: float, alpha: float) -> float:
         raise ValueError(f"plays must be at least 1, but got {plays}")
     spread = plays * (2.0 * nats + math.log(2.0 * nats + 1.0)) / TIGHTEST
     return (1.0 + 1.0 / spread) * (nats + 0.5 * math.log1p(spread))
+
+
+def normal_nats(alpha: float) -> float:
+    """Return z^2 / 2 for the z that a standard normal variable exceeds with probability alpha, at most 1/2.
+
+    Examples
+    --------
+    >>> round(normal_nats(0.025), 2)
+    1.92
+    """
+    return 0.5 * min(NormalDist().inv_cdf(probability("alpha", alpha)), 0.0) ** 2
 
 
 @njit(cache=True)

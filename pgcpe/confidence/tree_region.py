@@ -129,21 +129,25 @@ class _Climb(NamedTuple):
 def tree_interval(tree, log_inverse_alpha):  # type: ignore[no-untyped-def]
     """Return the interval of `likelihood_ratio_interval` for one tree in flat form, unchecked."""
     nothing = Tree(tree.arity, np.zeros(len(tree.into)), np.zeros(len(tree.n)), np.zeros(len(tree.n)))
-    return bound_since(tree, nothing, log_inverse_alpha, False), bound_since(tree, nothing, log_inverse_alpha, True)
+    lower = bound_since(tree, nothing, log_inverse_alpha, False, math.nan)
+    return lower, bound_since(tree, nothing, log_inverse_alpha, True, math.nan)
 
 
 @njit(cache=True)
-def bound_since(tree, before, log_inverse_alpha, upper):  # type: ignore[no-untyped-def]
+def bound_since(tree, before, log_inverse_alpha, upper, asked):  # type: ignore[no-untyped-def]
     """Return one end of the interval from the rounds since a snapshot, with what was counted before as the prior.
 
     The mixtures are Dirichlet distributions with half a count more than was seen before, which bets better than half a
     count alone, so that fewer nats are lost. The prior was fixed when the betting began: the region holds as that of
     `likelihood_ratio_interval` does. The lower end is that of the rewards' complements.
+
+    Where it is ``asked`` only whether the upper end is above a value, it is worked out until that is known and the end
+    is near, and then returned from a little further outside; NaN asks for the end itself.
     """
     if not upper:
         tree = Tree(tree.arity, tree.into, tree.n, tree.n - tree.x)
         before = Tree(before.arity, before.into, before.n, before.n - before.x)
-    largest = _largest(tree, _region_since(tree, before, log_inverse_alpha))
+    largest = _largest(tree, _region_since(tree, before, log_inverse_alpha), asked)
     return largest if upper else max(0.0, 1.0 - largest)
 
 
@@ -188,8 +192,8 @@ def _region_since(tree, before, log_inverse_alpha):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True)
-def _largest(tree, region):  # type: ignore[no-untyped-def]
-    """Return the maximum of mu over the region {D <= budget}, from outside.
+def _largest(tree, region, asked):  # type: ignore[no-untyped-def]
+    """Return the maximum of mu over the region {D <= budget}, from outside, or what shows on which side of a value.
 
     For any multiplier lambda, the maximum of mu + lambda (budget - D) bounds it (weak duality). The search for the
     lambda with D = budget is a guarded secant search for log D over log lambda, in which D falls.
@@ -208,6 +212,8 @@ def _largest(tree, region):  # type: ignore[no-untyped-def]
         divergence = region.best - _likelihood(region, point)
         best = min(best, mu + lam * (budget - divergence) + max(gap, 0.0))
         excess = math.log(max(divergence, 1e-300) / budget)
+        if best <= asked or (not rough and excess <= 0 and mu > asked):  # below, or a point of the region is above
+            break
         small = abs(excess) < 0.003  # the bound is off by the square of this
         if (small and not rough) or (excess < 0 and lam * budget < NEGLIGIBLE):
             break

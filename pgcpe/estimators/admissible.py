@@ -123,7 +123,10 @@ class AdmissibleSequence(IntervalEstimator):
         return max(int(self.served_.sum()), 1) if self.radius == "lr" else len(self.served_)
 
     def intervals(self, level: float) -> Intervals:
-        """Return intervals for the arms served; [0, 1] for the others."""
+        """Return intervals for the arms served; [0, 1] for the others.
+
+        Those of the paper's radius are not cut off at 0 and 1, and infinite where nothing is known.
+        """
         started(self)
         if self._current is None or level != self._level:
             self._level = probability("level", level)
@@ -141,11 +144,12 @@ class AdmissibleSequence(IntervalEstimator):
     def _work_out(self, level: float) -> Intervals:
         if self.radius == "lr":  # in place of Algorithm 3, line 11
             return self._bounds.now(self._counts, self._regions, level)
-        lower, upper = np.zeros(len(self.served_)), np.ones(len(self.served_))
+        unknown = Intervals.unbounded(len(self.served_))
+        lower, upper = unknown.lower, unknown.upper
         value, smallest = self.plug_in()  # Algorithm 3, line 11: mu_O (Eq. 11) -+ beta_O(T_a)
         seen = smallest > 0
         radius = np.array([self._paper_radius(int(i), smallest[i], level) for i in np.flatnonzero(seen)])
-        lower[seen], upper[seen] = np.maximum(value[seen] - radius, 0.0), np.minimum(value[seen] + radius, 1.0)
+        lower[seen], upper[seen] = value[seen] - radius, value[seen] + radius
         return Intervals(lower, upper)
 
     def _paper_radius(self, arm: int, smallest_cell: float, level: float) -> float:

@@ -188,9 +188,9 @@ class BGLM(IntervalEstimator):
         return 1
 
     def intervals(self, level: float) -> Intervals:
-        """Return ``sigma(theta, a) -+ beta_O``, cut off at 0 and 1.
+        """Return ``sigma(theta, a) -+ beta_O``, not cut off at 0 and 1.
 
-        It is [0, 1] during the burn-in, and for an arm as long as the observations do not determine the equations on
+        It is infinite during the burn-in, and for an arm as long as the observations do not determine the equations on
         its paths to the reward.
         """
         started(self)
@@ -201,7 +201,7 @@ class BGLM(IntervalEstimator):
 
     def _work_out(self, delta: float) -> Intervals:
         if self._counted == 0 or self._counted < self._burn_in(delta):
-            return Intervals.vacuous(len(self._on_paths))
+            return Intervals.unbounded(len(self._on_paths))
         self._equations.fit()  # Algorithm 1, line 10: BGLM-estimate (Algorithm 2)
         mean = self._reward(self.bandit_, self._sigma(self._equations.theta))
         radius = paper_bglm_radius(
@@ -215,9 +215,9 @@ class BGLM(IntervalEstimator):
             slope_ratio=self._equations.link.largest_slope / self._kappa,
             eta=self.eta,
         )
-        radius[(self._on_paths & ~self._equations.determined).any(axis=1)] = 1.0
+        radius[(self._on_paths & ~self._equations.determined).any(axis=1)] = math.inf
         # Algorithm 1, line 11: sigma(theta, S) -+ beta_O
-        return Intervals(np.clip(mean - radius, 0.0, 1.0), np.clip(mean + radius, 0.0, 1.0))
+        return Intervals(mean - radius, mean + radius)
 
     def _burn_in(self, delta: float) -> float:
         """Return how many observations Algorithm 1, line 5 asks for by now."""

@@ -111,7 +111,8 @@ class EmpiricalMeans(DirectEstimator):
         check_radius(self.radius, self.alpha, "kt", "kl", "lucb1", "lil")
         super().start(bandit)
         n = len(bandit.arms)
-        self._lower, self._upper = np.zeros(n), np.ones(n)
+        before_any = Intervals.unbounded(n) if self.radius == "paper" else Intervals.vacuous(n)
+        self._lower, self._upper = before_any.lower, before_any.upper
         self._done, self._level = np.zeros(n), math.nan
         self._index: tuple[float, NDArray[np.float64]] | None = None
         return self
@@ -132,7 +133,10 @@ class EmpiricalMeans(DirectEstimator):
         return 1 if self.radius == "lil" else len(self.plays_)
 
     def intervals(self, level: float) -> Intervals:
-        """Return the intervals, [0, 1] without plays. Only those of arms with new plays are worked out again."""
+        """Return the intervals, [0, 1] without plays. Only those of arms with new plays are worked out again.
+
+        Those of the paper's radius are not cut off at 0 and 1, and infinite without plays.
+        """
         started(self)
         if probability("level", level) != self._level:
             self._done[:], self._level = 0, level

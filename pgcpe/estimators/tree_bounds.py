@@ -147,31 +147,36 @@ class TreeBounds:
         return Intervals(lower, upper)
 
     def tighten(self, counts: Counts, regions: Regions, rounds: int, level: float, asked: Comparison) -> bool:
-        """Work out what a comparison asks for, and one more arm in turn; return whether any bound was worked out.
+        """Work out what a comparison asks for, and one more arm in turn; return whether that was anything new.
 
-        ``rounds`` is the number of rounds counted: an end is worked out once for each.
+        ``rounds`` is the number of rounds counted: an end is worked out once for each. Where there are no contenders
+        nothing turns on the leader's ends, and only the arm in turn is worked out.
         """
         self._at_level(level)
         turn = -1
         if rounds != self._rounds:
             self._rounds, turn, self._turn = rounds, self._turn, (self._turn + 1) % len(self._served)
-        return self._tighten(counts, regions, rounds, regions.jointly(level), asked, turn)
+        ends = 2 if asked.contenders.any() else 0
+        return self._tighten(counts, regions, rounds, regions.jointly(level), asked, ends, turn)
 
     def compare(
         self, counts: Counts, regions: Regions, rounds: int, levels: EndLevels, asked: Comparison, named: Sequence[int]
     ) -> Intervals:
-        """Work out what a comparison asks for of bounds that hold for one arm and for the leader; return them."""
+        """Work out what a comparison asks for of bounds that hold for one arm and for the leader; return them.
+
+        Of the leader that is its lower end alone.
+        """
         spent = regions.for_leader(levels, named, max(int(np.count_nonzero(self._served)), 1))
-        self._tighten(counts, regions, rounds, spent, asked, -1)
+        self._tighten(counts, regions, rounds, spent, asked, 1, -1)
         return self._tightest
 
     def _tighten(
-        self, counts: Counts, regions: Regions, rounds: int, spent: Spent, asked: Comparison, turn: int
+        self, counts: Counts, regions: Regions, rounds: int, spent: Spent, asked: Comparison, ends: int, turn: int
     ) -> bool:
         return bool(
             _tighten(
                 *(self._forest, counts, regions.before, spent, self._served, self._bounds, rounds),
-                *(turn, asked.leader, asked.contenders, asked.epsilon),
+                *(turn, ends, asked.leader, (asked.contenders, asked.epsilon)),
                 *(asked.intervals.lower[asked.leader], asked.intervals.upper.copy()),
             )
         )
@@ -202,22 +207,26 @@ def _nothing_done(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray
 
 
 @njit(cache=True)
-def _tighten(forest, counts, before, spent, served, bounds, rounds, turn, leader, contenders, epsilon, lower, upper):  # type: ignore[no-untyped-def]
-    """Work out the ends of the leader and of the arm whose turn it is, then upper ends as long as they are in the way.
+def _tighten(forest, counts, before, spent, served, bounds, rounds, turn, ends, leader, asked, lower, upper):  # type: ignore[no-untyped-def]
+    """Work out ends of the leader and of the arm whose turn it is, then upper ends as long as they are in the way.
 
-    ``lower`` is the leader's lower end by all that is known, ``upper`` the upper ends of the arms, which are used up.
+    Of the leader so many ``ends``, its lower one first. ``lower`` is its lower end by all that is known, ``upper`` the
+    upper ends of the arms, which are used up. Of those in the way it is ``asked`` only whether they still are. Return
+    whether a bound of the leader or of a contender was worked out.
     """
-    any_, i, first = False, leader, 0
-    while i >= 0:
-        for end in range(first, 2 if served[i] else 0):
-            any_ |= _work_out(forest, counts, before, spent, bounds, rounds, end, i)
+    contenders, epsilon = asked
+    any_ = False
+    for i, wanted in ((turn, 2), (leader, ends)):
+        for end in range(wanted if i >= 0 and served[i] else 0):
+            new = _work_out(forest, counts, before, spent, bounds, rounds, end, i, math.nan)
+            any_ |= new and (i == leader or contenders[i])
+            upper[i] = min(upper[i], bounds.at[1, i])
+    lowest = max(bounds.at[0, leader], lower) + epsilon
+    i = _in_the_way(upper, contenders, leader, lowest)
+    while i >= 0 and served[i] and bounds.done[1, i] != rounds:
+        any_ |= _work_out(forest, counts, before, spent, bounds, rounds, 1, i, lowest)
         upper[i] = min(upper[i], bounds.at[1, i])
-        if turn >= 0:
-            i, turn = turn, -1
-            continue
-        i, first = _in_the_way(upper, contenders, leader, max(bounds.at[0, leader], lower) + epsilon), 1
-        if i >= 0 and (not served[i] or bounds.done[1, i] == rounds):
-            break
+        i = _in_the_way(upper, contenders, leader, lowest)
     return any_
 
 
@@ -235,12 +244,15 @@ def _in_the_way(upper, contenders, leader, lowest):  # type: ignore[no-untyped-d
 def _work_out_all(forest, counts, before, spent, served, bounds, rounds):  # type: ignore[no-untyped-def]
     for i in range(len(served)):
         for end in range(2 if served[i] else 0):
-            _work_out(forest, counts, before, spent, bounds, rounds, end, i)
+            _work_out(forest, counts, before, spent, bounds, rounds, end, i, math.nan)
 
 
 @njit(cache=True)
-def _work_out(forest, counts, before, spent, bounds, rounds, end, i):  # type: ignore[no-untyped-def]
-    """Work out one end of an arm unless that was done after these rounds; return whether it was not."""
+def _work_out(forest, counts, before, spent, bounds, rounds, end, i, asked):  # type: ignore[no-untyped-def]
+    """Work out one end of an arm unless that was done after these rounds; return whether it was not.
+
+    Where it is ``asked`` whether the end is above a value, as far as that needs (`bound_since`).
+    """
     if bounds.done[end, i] == rounds:
         return False
     all_, tightest = bounds.times[end, i] % OTHERS_EVERY == 0, bounds.tightest[end, i]
@@ -251,7 +263,8 @@ def _work_out(forest, counts, before, spent, bounds, rounds, end, i):  # type: i
         if claimed and (all_ or j == tightest):
             earlier = tree_of(forest, Counts(before.into[j], before.n[j], before.x[j]), i)
             since = Tree(now.arity, now.into - earlier.into, now.n - earlier.n, now.x - earlier.x)
-            bound = bound_since(since, earlier, spent.nats[end, j], end == 1) if since.into[0] > 0 else float(end)
+            nats = spent.nats[end, j]
+            bound = bound_since(since, earlier, nats, end == 1, asked) if since.into[0] > 0 else float(end)
             if bound < best if end == 1 else bound > best:
                 best, bounds.tightest[end, i] = bound, j
     bounds.at[end, i] = min(bounds.at[end, i], best) if end == 1 else max(bounds.at[end, i], best)

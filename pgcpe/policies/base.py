@@ -168,6 +168,7 @@ class Policy:
         self._watch, self._members = copy.deepcopy(watch), members
         if self._watch is not None:
             self._watch.start(bandit)
+        self._worked_out: PolicyState | None = None
         self._look()
 
     def __repr__(self) -> str:
@@ -265,6 +266,7 @@ class Policy:
             n = self._plan.cross_off(left.rows(slice(most)), partial(_rows_to_look, self.n_plays))
             now, left = (left, None) if n == len(left) else (left.rows(slice(n)), left.rows(slice(n, None)))
             self._knowledge.learn(now)
+            self._worked_out = None
             due = not self._plan.followed and _rows_to_look(self.n_plays - 1, 0) == 1
             if due or not self._plan.left or self.n_plays == scheduled:
                 self._look()
@@ -276,6 +278,7 @@ class Policy:
         """See what contradicts the graph, what to play next where nothing is asked for, and whether to stop."""
         if self._watch is not None and self._watch.look(self._knowledge.told):
             self._give_up_graph(self._watch)
+        self._worked_out = None
         state = self._recommend()
         while self._knowledge.models and self._knowledge.tighten(
             Comparison(state.leader, self._stopping.contenders(state), self.epsilon, state.intervals)
@@ -407,8 +410,9 @@ class Policy:
 
     @property
     def _recommended(self) -> int:
-        arm = self._standing.arm
-        return arm if self._standing.stop and arm >= 0 else self.state.leader
+        if self._standing.stop and self._standing.arm >= 0:
+            return self._standing.arm
+        return (self._shown if self._recommendation.by_intervals else self.state).leader
 
     @property
     def intervals(self) -> Intervals:
@@ -418,9 +422,11 @@ class Policy:
     @property
     def _shown(self) -> PolicyState:
         """The state as people are shown it: all intervals, and estimates inside them, as of now."""
-        worked_out = self._knowledge.state(self.epsilon, put_off=False)
-        estimates = self._recommendation.estimates(worked_out)
-        return dataclasses.replace(worked_out, estimates=estimates, leader=self.state.leader)
+        if self._worked_out is None:
+            found = self._knowledge.state(self.epsilon, put_off=False).recommending(self._recommendation)
+            leader = found.leader if self._recommendation.by_intervals else self.state.leader
+            self._worked_out = dataclasses.replace(found, leader=leader)
+        return self._worked_out
 
     @property
     def radii(self) -> str:

@@ -141,13 +141,17 @@ class Knowledge:
     def _intersection(self, *, put_off: bool) -> tuple[Intervals, NDArray[np.bool_]]:
         """Return the intersection of all intervals, step 3 of the paper, and the arms where it is empty or was.
 
-        These keep their direct interval; the printed algorithms do not say what to do with them. What was `put_off` is
-        taken as it was worked out last, or worked out now.
+        These keep their direct interval. Where the intervals are heuristic, an empty intersection contradicts nothing:
+        it stands as printed, with its ends crossed. What was `put_off` is taken as it was worked out last, or worked
+        out now.
         """
         merged, conflicts = self.direct.intervals(self._direct_level), self.conflicts.copy()
         for model, level in self._claims:
             other = model.bounds(level) if put_off else model.intervals(level)
-            _intersect(merged.lower, merged.upper, other.lower, other.upper, conflicts)
+            if self._certificate == "heuristic":
+                merged = merged.intersect(other)
+            else:
+                _intersect(merged.lower, merged.upper, other.lower, other.upper, conflicts)
         return merged, conflicts
 
     def state(self, epsilon: float, *, put_off: bool = True) -> PolicyState:

@@ -43,8 +43,8 @@ EXACT = {
     "pairs since naming": 0.36,
     "pairwise GLR": 0.04,
 }
-ASYMPTOTIC = {"asymptotic pairs": 0.9, "pairs since naming": 0.09, "pairwise GLR": 0.01}
-ASYMPTOTIC_LINKED = {**ASYMPTOTIC, "asymptotic pairs": 0.8, "link test": 0.1}
+ASYMPTOTIC = {"asymptotic looks": 0.9, "pairs since naming": 0.09, "pairwise GLR": 0.01}
+ASYMPTOTIC_LINKED = {**ASYMPTOTIC, "asymptotic looks": 0.8, "link test": 0.1}
 TILTED = {"bets on tables": 0.9, "pairs since naming": 0.09, "pairwise GLR": 0.01}
 NUMERICAL = {"coefficients": 0.5, "link test": 0.1, **{event: 0.4 * share for event, share in EXACT.items()}}
 """How the delta of each guarantee is split; in the last five there is a share for what takes over."""
@@ -80,8 +80,8 @@ class PooledCCPE(Policy):
     **direct**: stops when plays of the arms themselves rule out every other arm, in pairs (`DirectPairs`); the graph
     only helps to choose what to play. It holds even if the graph is wrong.
 
-    **asymptotic**: stops when the estimated differences are large for their standard errors (`PairwiseAsymptotic`), by
-    far the earliest; what it claims holds in the limit of many plays.
+    **asymptotic**: stops at 100, 140, 196, ... plays when the estimated differences are large for their standard errors
+    (`PairwiseAsymptotic`), by far the earliest; what it claims holds in the limit of many plays.
 
     **numerical**: stops when bets along the differences of the arms refute all tables for which another arm is better
     (`TiltedMartingale`), after about a third of the plays of the exact guarantee; or, of a BGLM, when no coefficients
@@ -253,7 +253,8 @@ def _rules(bandit: CausalBandit, budgets: Mapping[str, ErrorBudget], *, linked: 
         "direct": DirectPairs(PairLevels.spend(direct, max(listed - 1, 1), by="DirectPairs"), ends),
         "exact": exact(budgets["exact"]),
         "asymptotic": PairwiseAsymptotic(
-            asymptotic.spend("asymptotic pairs", over=pairs, by="PairwiseAsymptotic"),
+            asymptotic.spend("asymptotic looks", by="PairwiseAsymptotic"),
+            n_arms,
             in_pairs(asymptotic),
             shown_level=asymptotic.delta / n_arms,
         ),

@@ -28,7 +28,7 @@ class Tree:
             return likelihood_ratio_interval(self.splits, self.plays, self.rewards, alpha)
         arity = np.array([level.shape[1] for level in self.splits], dtype=np.int64)
         since, before = Counts(arity, *self.flat()), Counts(arity, *self.before.flat())
-        return tuple(bound_since(since, before, math.log(1 / alpha), upper) for upper in (False, True))
+        return tuple(bound_since(since, before, math.log(1 / alpha), upper, math.nan) for upper in (False, True))
 
     def flat(self):
         root = self.splits[0].sum() if self.splits else self.plays[0]
@@ -196,6 +196,24 @@ def test_the_interval_since_a_snapshot_beside_a_general_optimiser():
     least, most = extremes(100, seed=1, snapshots=True)
     assert least >= -1e-9
     assert most <= 1e-5
+
+
+def test_whether_an_end_is_above_a_value_is_told_from_outside():
+    """Values about the end and far from it: the bound is never inside, and on the same side of the value."""
+    rng, above, looser = np.random.default_rng(2), 0, 0
+    for _ in range(60):
+        tree = random_tree(rng, rng.integers(1, 3))
+        arity = np.array([level.shape[1] for level in tree.splits], dtype=np.int64)
+        flat = Counts(arity, *tree.flat())
+        nothing = Counts(arity, *(np.zeros_like(counts) for counts in tree.flat()))
+        end = bound_since(flat, nothing, 5.0, True, math.nan)
+        for value in end + np.array([-0.3, -0.01, -1e-4, 1e-4, 0.01, 0.3]):
+            told = bound_since(flat, nothing, 5.0, True, value)
+            assert told >= end - 1e-5  # the bound of the searches above
+            assert (told > value) == (end > value)
+            above, looser = above + (end > value), looser + (told > end + 1e-4)
+    assert 60 < above < 300
+    assert looser > 60  # that much was left out
 
 
 def test_what_was_counted_before_narrows_the_interval():

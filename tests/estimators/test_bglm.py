@@ -429,8 +429,8 @@ def test_intervals_are_sigma_and_the_radius(radius):
         left.remove_nodes_from(arm)
         ell.append(1 + len(nx.ancestors(left, "Y")))
     spread = paper_bglm_radius(400, ell, 4, 6, 0.1, reading=radius, alpha=0.02, slope_ratio=1.0, eta=0.4)
-    assert intervals.lower == pytest.approx(np.clip(stand_alone - spread, 0, 1), abs=1e-12)
-    assert intervals.upper == pytest.approx(np.clip(stand_alone + spread, 0, 1), abs=1e-12)
+    assert intervals.lower == pytest.approx(stand_alone - spread, abs=1e-12)
+    assert intervals.upper == pytest.approx(stand_alone + spread, abs=1e-12)
 
 
 def test_the_readings_of_the_radius_in_figures():
@@ -473,10 +473,11 @@ def test_no_interval_before_the_equations_are_determined():
     frame = SimulatedEnvironment(network, seed=0).sample(do(), 300).to_frame()
     estimator = BGLM(radius="plain", alpha=0.02).start(bandit)
     wide = estimator.update(bandit.encode(do(), frame[frame.E == 1])).intervals(0.1)
-    assert (wide.upper - wide.lower).min() == 1
+    assert wide.upper.max() == math.inf
+    assert (wide.upper - wide.lower).min() > 0.2
     narrow = estimator.update(bandit.encode(do(), frame[frame.E == 0])).intervals(0.1)
     assert (narrow.upper - narrow.lower).max() < 0.2
-    assert BGLM().start(bandit).intervals(0.1).upper.tolist() == [1] * len(bandit.arms)
+    assert BGLM().start(bandit).intervals(0.1).upper.tolist() == [math.inf] * len(bandit.arms)
 
 
 def test_the_burn_in():
@@ -488,11 +489,11 @@ def test_the_burn_in():
     samples = bandit.encode(do(), SimulatedEnvironment(network, seed=0).sample(do(), first))
     estimator = BGLM("identity", radius="plain", alpha=0.01, eta=eta, burn_in=c, refresh=1).start(bandit)
     before = estimator.update(samples.rows(slice(0, first - 1))).intervals(delta)
-    assert before.upper.min() == 1
+    assert before.upper.min() == math.inf
     after = estimator.update(samples.rows(slice(first - 1, first))).intervals(delta)
     assert after.upper.max() < 1
     curved = BGLM("logit", radius="plain", alpha=0.01, eta=eta, burn_in=c).start(bandit).update(samples)
-    assert curved.intervals(delta).upper.min() == 1  # the second condition: millions
+    assert curved.intervals(delta).upper.min() == math.inf  # the second condition: millions
 
 
 def test_the_certificate_is_heuristic_and_the_paper_constants_say_nothing_soon():
@@ -504,7 +505,7 @@ def test_the_certificate_is_heuristic_and_the_paper_constants_say_nothing_soon()
     assert not result.certified
     theory = BGLM().start(question().recording(list("ABCDE")))
     theory.update(theory.bandit_.encode(do(), SimulatedEnvironment(network, seed=0).sample(do(), 5_000)))
-    assert theory.intervals(0.05).upper.min() == 1
+    assert theory.intervals(0.05).upper.min() > 1
 
 
 @pytest.mark.filterwarnings("ignore:the graph is in doubt")  # the tuned radius is too narrow now and then

@@ -1,12 +1,13 @@
 """What every policy does with its candidates: leader, challenger and ties."""
 
+import math
+
+import numpy as np
+import pytest
 from pgmpy.base import DAG
 
-from pgcpe import (
-    LUCB,
-    CausalBandit,
-    do,
-)
+from pgcpe import LUCB, CausalBandit, do
+from pgcpe.policies.rules.base import best_arm
 
 GRAPH = DAG([("Z", "X"), ("Z", "Y"), ("X", "Y")])
 
@@ -29,11 +30,10 @@ def test_leader_and_challenger():
     assert policy.ask() == [do(X=0), do(X=1)]
 
 
-def test_ties_go_to_the_arm_with_fewest_plays():
-    bandit = question(arms=[do(X=0), do(X=1), do(), do(Z=0), do(Z=1)])
-    policy = LUCB(bandit, radius="paper")  # radii above 1: everything ties at [0, 1]
-    for _ in range(4):
-        asked = policy.ask()
-        plays = dict(zip(bandit.arms, policy.state.plays, strict=True))
-        assert sorted(plays[a] for a in asked) == sorted(plays.values())[:2]
-        policy.tell(asked, [{"Z": a.get("Z", 0), "X": a.get("X", 0), "Y": 0} for a in asked])
+@pytest.mark.parametrize("value", [0.5, math.inf, -math.inf])
+def test_ties_go_to_the_arm_with_fewest_plays_then_to_the_random_order(value):
+    values, rank = np.full(5, value), np.array([3, 1, 4, 0, 2])
+    assert best_arm(values, np.array([2.0, 1.0, 2.0, 3.0, 1.0]), rank) == 1
+    assert best_arm(values, np.array([2.0, 1.0, 2.0, 3.0, 1.0]), rank, skip=1) == 4
+    assert best_arm(values, np.ones(5), rank) == 3
+    assert best_arm(values, np.ones(5), rank, allowed=rank > 1) == 4

@@ -15,6 +15,7 @@ from pgcpe import (
     interventions,
     load_network,
 )
+from pgcpe.confidence.paper_radii import paper_direct_radius, paper_observational_radius
 
 GRAPH = DAG([("Z", "X"), ("Z", "Y"), ("X", "Y")])
 
@@ -79,6 +80,27 @@ def test_a_conflict_is_told_once_kept_and_never_certified():
     assert result.conflicts == (do(X=1),)
     assert result.table.conflict.sum() == 1
     assert "graph is in doubt" in repr(result)
+
+
+def test_with_the_papers_radii_it_is_as_printed():
+    """Algorithm 3, line 19: intervals are not cut off, their midpoint is that of crossed ends too and is no conflict,
+    and an arm without data comes last. Observed, X = 1 is followed by Y = 0 alone, and played by Y = 1 alone."""
+    radii = {"estimator": AdmissibleSequence("paper", 0.05), "direct": EmpiricalMeans("paper", 0.05)}
+    policy = CCPE(question(arms=[do(X=0), do(X=1), do(Z=1)]), **radii)
+    assert np.isneginf(policy.state.intervals.midpoint).all()
+    observed = [{"Z": i % 2, "X": 1, "Y": 0} for i in range(200)]
+    policy.tell(do(), observed).tell(do(X=1), rows(200, Z=0, X=1, Y=1))
+    told = policy.state.intervals
+    own, other = paper_direct_radius(200, 3, 0.025, 0.05), paper_observational_radius(200, 100, 1, 1, 2, 3, 0.025, 0.05)
+    assert told.lower[1] == pytest.approx(1 - own)
+    assert told.upper[1] == pytest.approx(0 + other)
+    assert told.lower[1] > told.upper[1]
+    assert told.midpoint[1] == pytest.approx((1 - own + other) / 2)
+    assert policy.conflicts == ()
+    assert np.isneginf(told.midpoint[0])  # X = 0 was never seen
+    assert policy.recommendation != do(X=0)
+    assert policy.intervals.lower.min() >= 0  # what people are shown is cut off
+    assert policy.intervals.upper.max() <= 1
 
 
 def test_stop_means_separated():

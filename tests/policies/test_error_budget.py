@@ -77,8 +77,8 @@ def test_what_is_spent_adds_up_to_delta(name):
         ("TopTwo", {"pairwise GLR": 4}),
         ("PooledCCPE exact", {**ENDS, **PAIRS, "tree upper end": 1, "tree lower ends": 5}),
         ("PooledCCPE direct", {**ENDS, **PAIRS}),
-        ("PooledCCPE asymptotic", {"asymptotic pairs": 4, **PAIRS}),
-        ("PooledCCPE asymptotic BGLM", {"asymptotic pairs": 4, "link test": 1, **PAIRS}),
+        ("PooledCCPE asymptotic", {"asymptotic looks": 1, **PAIRS}),
+        ("PooledCCPE asymptotic BGLM", {"asymptotic looks": 1, "link test": 1, **PAIRS}),
     ],
 )
 def test_over_how_many_events(name, spent):

@@ -27,11 +27,11 @@ def test_an_arm_that_may_not_be_played_is_never_asked_for_but_may_win(sampling, 
 
 
 def test_a_run_reports_when_each_guarantee_would_have_stopped():
-    policy, world, first = PooledCCPE(question(), epsilon=0.02, delta=0.1), environment(4), None
-    asymptotic = PairwiseAsymptotic(0.09 / 4, PairwiseGLR(0.01 / 4), shown_level=0.02)
+    policy, world, first = PooledCCPE(question(), epsilon=0.02, delta=0.1), environment(5), None
+    asymptotic = PairwiseAsymptotic(0.09, 5, PairwiseGLR(0.01 / 4), shown_level=0.02)
     while not policy.stopped:
-        actions = policy.ask()
-        policy.tell(actions, world.perform(actions))
+        action = policy.ask()[0]  # one by one, so that every look is seen
+        policy.tell(action, world.perform([action]))
         if first is None and asymptotic.check(policy.state).stop:
             first = policy.n_plays
         assert policy.stops["asymptotic"] == first
@@ -57,7 +57,7 @@ def test_a_run_ended_by_its_budget_says_which_arms_are_open_and_what_a_small_gap
     assert leader == str(result.recommendation)
     rule = SeparatedOrRuledOut(PairwiseGLR(0.4 * 0.01 / 4))
     if guarantee == "asymptotic":
-        rule = PairwiseAsymptotic(0.9 * 0.01 / 4, PairwiseGLR(0.1 * 0.01 / 4), shown_level=0.002)
+        rule = PairwiseAsymptotic(0.9 * 0.01, 5, PairwiseGLR(0.1 * 0.01 / 4), shown_level=0.002)
     left = np.flatnonzero(rule.unresolved(policy.state))
     shown = named.split(" and ")[0]
     assert f" and {len(left) - 3} more" in named or len(left) <= 3

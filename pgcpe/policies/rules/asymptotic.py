@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.confidence.intervals import Intervals, probability
-from pgcpe.confidence.sequences import asymptotic_threshold
+from pgcpe.confidence.sequences import asymptotic_threshold, normal_nats
 from pgcpe.estimators.base import PairwiseEstimator
 from pgcpe.policies.rules.base import (
     NOT_YET,
@@ -20,20 +20,40 @@ from pgcpe.policies.rules.base import (
 )
 from pgcpe.policies.rules.stopping import PairwiseGLR, SeparatedOrRuledOut, assumed_by, in_doubt, no_better
 
-__all__ = ["PairwiseAsymptotic"]
+__all__ = ["PairwiseAsymptotic", "look_share"]
 
-MIN_PLAYS = 100
-"""No asymptotic stop comes before so many plays."""
+FIRST_LOOK, GROWTH = 100, 1.4
+"""Looks come after so many plays, and whenever these have grown by the factor."""
 
 ROUNDING = 1e-12
 """Gaps of no more than this are none."""
 
 
-class PairwiseAsymptotic(StoppingRule):
-    """Stop when the estimates rule out every other arm: (gap + epsilon)^2 / (2 variance) reaches beta(t).
+def look_share(k: int) -> float:
+    """Return the share of the error probability that look k spends, from 0 on; they sum to 1.
 
-    The differences are those of `PolicyState.cautious` and, once they would stop, of `PolicyState.decisive`; beta is
-    that of the asymptotic confidence sequence at the level of a pair (`asymptotic_threshold`).
+    Examples
+    --------
+    >>> [look_share(k) for k in (0, 1, 3)]
+    [0.25, 0.15, 0.07142857142857142]
+    """
+    return 3.0 / ((k + 3) * (k + 4))
+
+
+class PairwiseAsymptotic(StoppingRule):
+    """Stop when the estimates rule out every other arm at a scheduled look, each by z standard errors.
+
+    Looks are scheduled in plays told, 100, 140, 196, ..., and each has its share of the error probability, so that
+    nothing is lost to looks in between. A wrong stop needs that the estimates of all others lie z standard errors of
+    the difference below that of an arm that is not the best. For jointly normal estimates of any covariance that has
+    probability at most 2 Phi(-z), however many arms there are: by the isoperimetry of the normal distribution, since
+    the estimates are then z standard errors inside of where that arm leads (Gutmann and Maymin 1987). No union over
+    arms is needed.
+
+    That is so for epsilon = 0. Else half of a look's share goes to that test, and half to one of gap + epsilon, which
+    has to be divided among the K - 1 arms: a leader that is wrong by more than epsilon is one of them. Either test has
+    to rule out all arms. The differences are those of `PolicyState.cautious` and of `PolicyState.decisive`, whichever
+    shows less.
 
     Asymptotic: it holds in the limit, for sampling rules under which every part that matters of what is estimated keeps
     a positive share of the plays. A rule that looks for its weakness can make it fail. It never stops before a hundred
@@ -44,77 +64,100 @@ class PairwiseAsymptotic(StoppingRule):
     Parameters
     ----------
     level
-        The error probability of a pair.
+        The error probability of all looks together.
+    n_arms
+        The number of arms K.
     otherwise
         The rule in its place, for direct plays.
     shown_level
         That of each arm's interval that people are shown.
+    growth
+        The factor between looks.
     """
 
     after_conflict = SeparatedOrRuledOut.after_conflict
 
-    def __init__(self, level: float, otherwise: PairwiseGLR, *, shown_level: float) -> None:
-        self._level, self._otherwise = probability("level", level), otherwise
-        self._shown_level = probability("shown_level", shown_level)
-        self._in_the_way = -1  # the arm that was ruled out least last time
+    def __init__(
+        self, level: float, n_arms: int, otherwise: PairwiseGLR, *, shown_level: float, growth: float = GROWTH
+    ) -> None:
+        self._level, self._others, self._otherwise = probability("level", level), max(n_arms - 1, 1), otherwise
+        self._shown_level, self._growth = probability("shown_level", shown_level), growth
 
-    def evidence(self, state: PolicyState) -> NDArray[np.float64]:
-        """Return the evidence against each arm, in nats: 0 where the estimates favour it, infinite at the leader."""
-        return _evidence(state, state.decisive(), np.arange(len(state.plays)))
+    # ------------------------------------------------------------------------------------------------- the schedule
 
-    def threshold(self, state: PolicyState) -> float:
-        """Return beta."""
-        return asymptotic_threshold(max(state.n_plays, 1), self._level)
+    def next_look(self, n_plays: int) -> int:
+        """Return the first number of plays after this one at which it may stop."""
+        return self._plays_at(self._look_after(n_plays))
+
+    def _plays_at(self, k: int) -> int:
+        return math.ceil(FIRST_LOOK * self._growth**k)
+
+    def _look_after(self, n_plays: int) -> int:
+        """Return the number of the first look after so many plays."""
+        k = max(0, int(math.log(max(n_plays, FIRST_LOOK) / FIRST_LOOK) / math.log(self._growth)) - 1)
+        while self._plays_at(k) <= n_plays:
+            k += 1
+        return k
+
+    def thresholds(self, n_plays: int, epsilon: float) -> tuple[tuple[float, float], ...]:
+        """Return the tests of the first look from so many plays on, any of which will do: tolerance, nats asked."""
+        share = self._level * look_share(self._look_after(n_plays - 1))
+        if epsilon == 0:
+            return ((0.0, normal_nats(share / 2.0)),)
+        return (0.0, normal_nats(share / 4.0)), (epsilon, normal_nats(share / (2.0 * self._others)))
+
+    # ----------------------------------------------------------------------------------------------------- the rule
+
+    def _tests(self, state: PolicyState) -> list[tuple[NDArray[np.float64], float]]:
+        """Return for each test the evidence by the variances at the estimates, and what is asked of it."""
+        tests = self.thresholds(state.n_plays, state.epsilon)
+        return [(_evidence(state, state.cautious, tolerance), nats) for tolerance, nats in tests]
 
     def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
-        """Return which arms are not ruled out, or would not be if the variance at the estimates were the right one."""
+        """Return which arms the next look would not rule out, if the variance at the estimates were the right one."""
         if state.conflicts.any():
             return self._otherwise.unresolved(state)
-        return ~(self._at_most(state) >= self.threshold(state))
-
-    def _at_most(self, state: PolicyState) -> NDArray[np.float64]:
-        """Return the evidence by the variances at the estimates: cheaper, and no less by the same estimator."""
-        return _evidence(state, state.cautious, np.arange(len(state.plays)))
+        evidence, nats = max(self._tests(state), key=lambda test: (test[0] / test[1]).min())
+        return ~(evidence >= nats)
 
     def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
         """Return about how many plays resolve a gap to the nearest arm, if its variance falls as the plays grow."""
         if state.conflicts.any():
             return self._otherwise.plays_to_resolve(state, gap)
         told = state.cautious
-        nearest = int(np.argmin(self._at_most(state)))
-        plays = float(max(state.n_plays, 1))
+        nearest = int(np.argmin(_evidence(state, told, state.epsilon)))
+        plays = max(state.n_plays, 1)
         unit = told.variance[nearest] * plays
         if told.variance[nearest] < ROUNDING**2:
             return math.inf
-        for _ in range(20):
-            plays = 2.0 * unit * asymptotic_threshold(max(plays, 1.0), self._level) / gap**2
-        return plays
+        while plays < 2.0 * unit * self.thresholds(plays, state.epsilon)[-1][1] / gap**2:
+            plays = self.next_look(plays)
+        return float(plays)
 
     def check(self, state: PolicyState) -> Verdict:
-        """Return whether all others are ruled out."""
+        """Return whether all others are ruled out, at a look."""
         if state.conflicts.any():
             return _without_merged(self._otherwise.check(state), state)
-        threshold = self.threshold(state)
-        if state.n_plays < MIN_PLAYS or self._still_in_the_way(state, threshold):
+        if self.next_look(state.n_plays - 1) != state.n_plays:
             return NOT_YET
-        for evidence in (self._at_most, self.evidence):  # the stop asks for both
-            found = evidence(state)
-            nearest = int(found.argmin())
-            if not found[nearest] >= threshold:
-                self._in_the_way = nearest
-                return NOT_YET
-        reason = (
-            f"{no_better(state)}: of all others the estimates rule out {state.bandit.arms[nearest]} least, by "
-            f"{found[nearest]:.2f} of {threshold:.2f} nats"
-        )
-        return Verdict(True, reason, "asymptotic", state.leader, assumed_by(state, PairwiseEstimator))
+        for tolerance, nats in self.thresholds(state.n_plays, state.epsilon):
+            nearest, evidence = self._least(state, tolerance, nats)
+            if evidence >= nats:
+                arm = state.bandit.arms[nearest]
+                reason = (
+                    f"{no_better(state)}: of all others the estimates rule out {arm} least, by "
+                    f"{evidence:.2f} of {nats:.2f} nats"
+                )
+                return Verdict(True, reason, "asymptotic", state.leader, assumed_by(state, PairwiseEstimator))
+        return NOT_YET
 
-    def _still_in_the_way(self, state: PolicyState, threshold: float) -> bool:
-        """Return whether the arm that was ruled out least last time is not ruled out now: then no other matters."""
-        if self._in_the_way < 0 or self._in_the_way == state.leader:
-            return False
-        arms = np.array([self._in_the_way])
-        return not _evidence(state, state.decisive(arms), arms)[0] >= threshold
+    def _least(self, state: PolicyState, tolerance: float, nats: float) -> tuple[int, float]:
+        """Return the arm of the least evidence and how much that is, as far as it matters to a test."""
+        found = _evidence(state, state.cautious, tolerance)
+        if found.min() >= nats:  # that at equal means is worked out where the estimates would stop
+            found = np.minimum(found, _evidence(state, state.decisive(tolerance), tolerance))
+        nearest = int(found.argmin())
+        return nearest, float(found[nearest])
 
     def shown(self, state: PolicyState) -> Intervals:
         """Return asymptotic intervals of the arms."""
@@ -126,14 +169,15 @@ class PairwiseAsymptotic(StoppingRule):
         return Intervals(np.maximum(said.value - radius, 0.0), np.minimum(said.value + radius, 1.0))
 
 
-def _evidence(state: PolicyState, told: Differences, arms: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return (gap + epsilon)^2 / (2 variance) of some arms."""
-    if state.n_plays < MIN_PLAYS:
-        return np.where(arms == state.leader, math.inf, 0.0)
-    gap = np.where(told.gap + state.epsilon > ROUNDING, told.gap + state.epsilon, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        evidence = np.where(gap > 0, gap**2 / (2.0 * told.variance), 0.0)
-    return np.where(arms == state.leader, math.inf, evidence)
+def _evidence(state: PolicyState, told: Differences, tolerance: float) -> NDArray[np.float64]:
+    """Return (gap + tolerance)^2 / (2 variance) in nats, 0 where the estimates favour an arm."""
+    evidence = np.zeros(len(told.gap))
+    if state.n_plays >= FIRST_LOOK:
+        gap = np.where(told.gap + tolerance > ROUNDING, told.gap + tolerance, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            evidence = np.where(gap > 0, gap**2 / (2.0 * told.variance), 0.0)
+    evidence[state.leader] = math.inf
+    return evidence
 
 
 def _without_merged(verdict: Verdict, state: PolicyState) -> Verdict:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
-from pgcpe.estimators.base import Arms, Estimated, Estimator, PairwiseEstimator, Rejected
+from pgcpe.estimators.base import Estimated, Estimator, PairwiseEstimator, Rejected
 from pgcpe.plays.actions import Action
 
 __all__ = [
@@ -235,22 +235,20 @@ class PolicyState:
         """
         return self._with_bias(*self._differences)
 
-    def decisive(self, arms: Arms = None) -> Differences:
-        """Return the same of some arms, with variances no less than where they equal the leader: to decide to stop."""
-        by_one = partial(_differences, self, epsilon=self.epsilon, arms=arms)
-        return self._with_bias(*most_specific_estimate(self.pairwise, by_one), epsilon=self.epsilon, arms=arms)
+    def decisive(self, tolerance: float) -> Differences:
+        """Return the same with variances no less than where each arm is better by a tolerance: to decide to stop."""
+        by_one = partial(_differences, self, epsilon=tolerance)
+        return self._with_bias(*most_specific_estimate(self.pairwise, by_one), epsilon=tolerance)
 
     @cached_property
     def _differences(self) -> tuple[Estimated, NDArray[np.intp]]:
         return most_specific_estimate(self.pairwise, partial(_differences, self))
 
-    def _with_bias(
-        self, said: Estimated, by: NDArray[np.intp], epsilon: float | None = None, arms: Arms = None
-    ) -> Differences:
+    def _with_bias(self, said: Estimated, by: NDArray[np.intp], epsilon: float | None = None) -> Differences:
         gap, variance = said.value, said.variance + said.bias_bound**2
         doubtful = said.bias_bound**2 > said.variance
         for k, model in enumerate(self.pairwise[:-1] if doubtful.any() else ()):
-            other = _differences(self, model, epsilon, arms)
+            other = _differences(self, model, epsilon)
             its_variance = other.variance + other.bias_bound**2
             instead = doubtful & (its_variance < variance)
             gap, variance = np.where(instead, other.value, gap), np.where(instead, its_variance, variance)
@@ -258,10 +256,8 @@ class PolicyState:
         return Differences(gap, variance, by)
 
 
-def _differences(
-    state: PolicyState, model: PairwiseEstimator, epsilon: float | None = None, arms: Arms = None
-) -> Estimated:
-    return model.differences(state.leader, state.rejected, epsilon, arms)
+def _differences(state: PolicyState, model: PairwiseEstimator, epsilon: float | None = None) -> Estimated:
+    return model.differences(state.leader, state.rejected, epsilon)
 
 
 def most_specific_estimate(
@@ -356,7 +352,16 @@ class SamplingRule(ABC):
 
 
 class RecommendationRule:
-    """Says which arm would be returned now, by default that of the highest midpoint. No guarantee rests on it."""
+    """Says which arm would be returned now, by default that of the highest midpoint. No guarantee rests on it.
+
+    Attributes
+    ----------
+    by_intervals
+        Whether it ranks by ends of intervals: what is recommended rests then on those of now, not on those of when they
+        were worked out last.
+    """
+
+    by_intervals: ClassVar[bool] = True
 
     def estimates(self, state: PolicyState) -> Floats:
         """Return an array over the arms, in the unit of the reward: the estimates to rank by and to report."""
@@ -410,8 +415,8 @@ class StoppingRule(ABC):
         return math.inf
 
     def shown(self, state: PolicyState) -> Intervals:
-        """Return the intervals to report beside the verdict, by default those of the estimators."""
-        return state.intervals
+        """Return the intervals to report beside the verdict, by default those of the estimators within [0, 1]."""
+        return state.intervals.clipped
 
     def ruled_out(self) -> RuledOut | None:
         """Return by which argument each arm was ruled out when it stopped; None if it does not say."""
@@ -445,9 +450,12 @@ def _best(values, plays, rank, skip, allowed):  # type: ignore[no-untyped-def]
     for i in range(len(values)):
         if i == skip:
             continue
-        better = 1.0 if best < 0 else values[i] - values[best]
-        if best >= 0 and not all_ and allowed[i] != allowed[best]:
-            better = 1.0 if allowed[i] else -1.0
-        if better > 0 or (better == 0 and (plays[i], rank[i]) < (plays[best], rank[best])):
+        if best < 0:
+            best = i
+            continue
+        better, equal = values[i] > values[best], values[i] == values[best]
+        if not all_ and allowed[i] != allowed[best]:
+            better, equal = allowed[i], False
+        if better or (equal and (plays[i], rank[i]) < (plays[best], rank[best])):
             best = i
     return best

@@ -26,6 +26,8 @@ class HighestMidpoint(RecommendationRule):
 class HighestMean(RecommendationRule):
     """The highest mean of own plays, 1/2 before the first: what the published baselines recommend."""
 
+    by_intervals = False
+
     def estimates(self, state: PolicyState) -> Floats:
         """Return the means."""
         return state.means
@@ -33,6 +35,8 @@ class HighestMean(RecommendationRule):
 
 class MostSpecificEstimate(RecommendationRule):
     """The highest estimate, each by the most specific estimator that covers the arm, clipped to its interval."""
+
+    by_intervals = False
 
     def estimates(self, state: PolicyState) -> Floats:
         """Return the estimates, rounded: arms that are equal but for the order of a sum are ties."""

@@ -6,13 +6,11 @@ import math
 import numpy as np
 import pytest
 from helpers import dag
-from policies.confounded import ARMS, Fixed, Open, environment, question, state
+from policies.confounded import ARMS, Open, environment, question, state
 
 from pgcpe import BGLM, CausalBandit, do
 from pgcpe.confidence.pairwise import pairwise_glr
-from pgcpe.confidence.sequences import asymptotic_threshold
 from pgcpe.estimators.pooled_bglm import PooledBGLM
-from pgcpe.policies.rules.asymptotic import PairwiseAsymptotic
 from pgcpe.policies.rules.base import StoppingRule, Verdict
 from pgcpe.policies.rules.likelihood_set import LikelihoodRatioSet
 from pgcpe.policies.rules.monitored import MonitoredRules
@@ -21,10 +19,6 @@ from pgcpe.policies.rules.stopping import DirectPairs, PairwiseGLR, SeparatedInt
 
 def separated_or_ruled_out(delta=0.02, pairs=4):
     return SeparatedOrRuledOut(PairwiseGLR(delta / pairs))
-
-
-def asymptotic(level):
-    return PairwiseAsymptotic(level, PairwiseGLR(level), shown_level=level)
 
 
 def test_arms_are_separated_or_told_from_the_leader():
@@ -85,33 +79,6 @@ def test_the_plays_that_tell_a_pair_are_those_of_the_statistic():
         assert found == pytest.approx(math.log(4 / 0.02), rel=0.02)
     assert math.isfinite(rule.plays_to_resolve(state(bandit, estimates=[1.0] * 5), 0.01))
     assert math.isfinite(rule.plays_to_resolve(state(bandit, estimates=[0.0] * 5), 0.01))
-
-
-def test_the_asymptotic_rule_stops_just_at_its_threshold():
-    bandit, delta = question(), 0.05
-    rule, beta = asymptotic(delta / 4), asymptotic_threshold(500, delta / 4)
-    for share, stops in ((0.999, False), (1.001, True)):
-        variance = [0.0, 1e-5, 0.15**2 / (2 * beta * share), 1e-5, 1e-5]
-        now = state(bandit, models=[Fixed([0, 0.3, 0.1, 0.3, 0.3], variance)], epsilon=0.05, n_plays=500)
-        verdict = rule.check(now)
-        assert verdict.stop == stops
-        assert rule.evidence(now)[2] == pytest.approx(beta * share)
-        assert rule.unresolved(now).tolist() == [False, False, not stops, False, False]
-    assert verdict.certificate == "asymptotic"
-    assert f"{ARMS[2]} least, by {1.001 * beta:.2f} of {beta:.2f} nats" in verdict.reason
-    for gap in (-0.05, -0.3):  # an arm that the estimates favour is open however small the variance
-        now = state(bandit, models=[Fixed([0, 0.3, gap, 0.3, 0.3], [0.0, *[1e-9] * 4])], epsilon=0.05, n_plays=500)
-        assert rule.unresolved(now).tolist() == [False, False, True, False, False]
-
-
-def test_the_plays_that_tell_a_gap_asymptotically():
-    """The nearest arm's variance falls as the plays grow: at that many its evidence for the gap is the threshold."""
-    bandit, rule = question(), asymptotic(0.05 / 4)
-    now = state(bandit, models=[Fixed([0, 0.3, 0.02, 0.1, 0.3], [0, 1e-3, 2e-3, 1e-3, 1e-3])], n_plays=300)
-    plays = rule.plays_to_resolve(now, 0.01)
-    variance = 2e-3 * 300 / plays
-    assert 0.01**2 / (2 * variance) == pytest.approx(asymptotic_threshold(plays, 0.05 / 4), rel=1e-6)
-    assert rule.plays_to_resolve(now, 0.02) < plays / 3.5
 
 
 def taught_bglm(n=900):
