@@ -7,7 +7,7 @@ __all__ = ["COMMANDS", "FIGURES", "PLANNED", "POLICIES", "REASONS", "STEPS"]
 COMMANDS = ("run", "plan", "arms", "identify", "check", "figure", "study")
 """Each is carried out by ``carry_out`` of the module of its name."""
 
-POLICIES = ("ccpe", "ccpe-paper", "lucb", "lucb-paper", "pooled", "pooled-asymptotic")
+POLICIES = ("ccpe", "ccpe-paper", "lucb", "lucb-paper", "pooled", "pooled-asymptotic", "pooled-numerical")
 """The policies of ``pgcpe run``: the keys of `pgcpe.cli.run.POLICIES`."""
 
 PLANNED = ("PooledCCPE", "CCPE", "LUCB", "KL-LUCB", "top-two")

@@ -22,6 +22,7 @@ __all__ = ["POLICIES", "carry_out"]
 POLICIES: dict[str, Callable[..., Policy]] = {
     "pooled": PooledCCPE,
     "pooled-asymptotic": lambda bandit, **options: PooledCCPE(bandit, guarantee="asymptotic", **options),
+    "pooled-numerical": lambda bandit, **options: PooledCCPE(bandit, guarantee="numerical", **options),
     "ccpe": CCPE,
     "ccpe-paper": lambda bandit, **options: CCPE(
         bandit, estimator=AdmissibleSequence("paper"), direct=EmpiricalMeans("paper"), **options
