@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from string import Template
@@ -82,7 +83,7 @@ def display(status: Status) -> str:
 
 
 def _answer(status: Status) -> str:
-    result, best = status.result, status.result.table.iloc[0]
+    result, best = status.result, _within(status.result.table.head(1)).iloc[0]
     if status.certificate is None:
         head = "Best so far" if not status.stopped else "Best when it ended"
         sure = "It is not certified: it may be wrong. " + ("" if status.stopped else "The study goes on.")
@@ -154,7 +155,7 @@ def _rests_on(status: Status) -> str:
 
 def _arms(status: Status) -> str:
     table = status.result.table
-    shown = table.head(MOST_ARMS)
+    shown = _within(table.head(MOST_ARMS))
     low, high = float(shown["lower"].min()), float(shown["upper"].max())
     low, high = low - 0.02 * (high - low), high + 0.02 * (high - low) + 1e-9
     extra = [c for c in table.columns if c not in ("action", "estimate", "lower", "upper", "n_plays")]
@@ -247,6 +248,14 @@ def _words(status: Status) -> str:
         '<p class="small">A play is one intervention performed once. An interval holds the expected reward, which is '
         f"between 0 and 1. Study created {escape(created)} with pgcpe {escape(status.version)}.</p>"
     )
+
+
+def _within(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of arms with ends between 0 and 1: those of the paper's radii may be beyond, even infinite."""
+    lower, upper = table["lower"].clip(0.0, 1.0), table["upper"].clip(0.0, 1.0)
+    known = table["estimate"].abs() < math.inf
+    estimate = table["estimate"].where(known, (lower + upper) / 2).clip(0.0, 1.0)
+    return table.assign(lower=lower, upper=upper, estimate=estimate)
 
 
 def _spoken(action: Action) -> str:

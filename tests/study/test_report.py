@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 from study.questions import cancer, dosage, run
 
-from pgcpe import CausalBandit, PooledCCPE, Study, do
+from pgcpe import LUCB, CausalBandit, PooledCCPE, Study, do
 from pgcpe.cli.main import main
 from pgcpe.study.report import report
 
@@ -185,6 +185,15 @@ def test_what_refuted_the_graph_is_named_and_survives_a_reopening(tmp_path):
     assert status.certificate is None
     assert status.result.refutation == said
     assert "The plays refute the graph: recovered is independent of age" in Page(report(status)).text
+
+
+def test_before_the_first_play_with_infinite_intervals(tmp_path):
+    policy = dosage()
+    study = Study.create(tmp_path / "new.pgcpe", LUCB(policy.bandit, radius="paper"))
+    text = report(study.status())
+    assert "inf" not in re.sub(r"[a-z]*inf[a-z]+", "", text)
+    assert "nan" not in text
+    assert Page(text).text.count("0.500 in [0.000, 1.000]") == 4
 
 
 def test_in_jupyter_it_is_the_same(study):
