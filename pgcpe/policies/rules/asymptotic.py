@@ -18,7 +18,7 @@ from pgcpe.policies.rules.base import (
     Verdict,
     most_specific_estimate,
 )
-from pgcpe.policies.rules.stopping import PairwiseGLR, SeparatedOrRuledOut, assumed_by, in_doubt, no_better
+from pgcpe.policies.rules.stopping import PairwiseGLR, SeparatedOrRuledOut, assumed_by, no_better, without_merged
 
 __all__ = ["PairwiseAsymptotic", "look_share"]
 
@@ -137,7 +137,7 @@ class PairwiseAsymptotic(StoppingRule):
     def check(self, state: PolicyState) -> Verdict:
         """Return whether all others are ruled out, at a look."""
         if state.conflicts.any():
-            return _without_merged(self._otherwise.check(state), state)
+            return without_merged(self._otherwise.check(state), state)
         if self.next_look(state.n_plays - 1) != state.n_plays:
             return NOT_YET
         for tolerance, nats in self.thresholds(state.n_plays, state.epsilon):
@@ -178,10 +178,3 @@ def _evidence(state: PolicyState, told: Differences, tolerance: float) -> NDArra
             evidence = np.where(gap > 0, gap**2 / (2.0 * told.variance), 0.0)
     evidence[state.leader] = math.inf
     return evidence
-
-
-def _without_merged(verdict: Verdict, state: PolicyState) -> Verdict:
-    """Return a verdict by direct plays, without its certificate where the graph that merged arms is in doubt."""
-    if verdict.stop and verdict.assumptions:
-        return Verdict(True, f"{verdict.reason}; but {in_doubt(state)}, by which others were merged", None, verdict.arm)
-    return verdict

@@ -340,3 +340,10 @@ def assumed_by(state: PolicyState, kind: Any) -> tuple[str, ...]:
     """Return what the estimators of a kind assume, and that merged arms are equal."""
     said = [assumption for model in state.models if isinstance(model, kind) for assumption in model.assumptions]
     return (*dict.fromkeys(said), *merging_assumed(state))
+
+
+def without_merged(verdict: Verdict, state: PolicyState) -> Verdict:
+    """Return a verdict by direct plays, without its certificate where the graph that merged arms is in doubt."""
+    if verdict.stop and verdict.assumptions:
+        return Verdict(True, f"{verdict.reason}; but {in_doubt(state)}, by which others were merged", None, verdict.arm)
+    return verdict

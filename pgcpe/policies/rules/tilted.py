@@ -13,9 +13,8 @@ from pgcpe.confidence.intervals import probability
 from pgcpe.estimators.base import PairwiseEstimator
 from pgcpe.estimators.table_model import TableModel
 from pgcpe.estimators.tilted_tables import TiltedTables, epoch_start
-from pgcpe.policies.rules.asymptotic import _without_merged
 from pgcpe.policies.rules.base import NOT_YET, PolicyState, RuledOut, StoppingRule, Verdict
-from pgcpe.policies.rules.stopping import PairwiseGLR, SeparatedOrRuledOut, assumed_by, no_better
+from pgcpe.policies.rules.stopping import PairwiseGLR, SeparatedOrRuledOut, assumed_by, no_better, without_merged
 
 __all__ = ["TiltedMartingale"]
 
@@ -105,7 +104,7 @@ class TiltedMartingale(StoppingRule):
     def check(self, state: PolicyState) -> Verdict:
         """Return whether all others are ruled out."""
         if state.conflicts.any():
-            return _without_merged(self._otherwise.check(state), state)
+            return without_merged(self._otherwise.check(state), state)
         if not self._verdict.stop:  # tables once refuted stay so
             self._verdict = self._look(state)
         return self._verdict
