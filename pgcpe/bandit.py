@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -27,6 +27,9 @@ from pgcpe.plays.samples import Coding, Samples
 __all__ = ["CausalBandit"]
 
 NULL = Action()
+
+FEW = 1_000
+"""So many arms are checked within a second."""
 
 
 class CausalBandit:
@@ -349,5 +352,11 @@ class CausalBandit:
 
 
 def _with_progress(items: Iterable[Any], what: str) -> Iterable[Any]:
-    """Return the items, with a progress bar on a terminal or in a notebook once they take more than a second."""
+    """Return the items, with a progress bar on a terminal or in a notebook once they take more than a second.
+
+    Few items do without: every bar, shown or not, takes a lock that forked processes share, and a process killed
+    while it holds the lock would keep all others waiting.
+    """
+    if isinstance(items, Sized) and len(items) < FEW:
+        return items
     return tqdm(items, what, delay=1.0, disable=None, leave=False)

@@ -304,7 +304,7 @@ class Ledger:
             "action": [str(p.action) for p in plays],
             "state": [p.state for p in plays],
         }
-        columns |= {v: [p.values.get(v) for p in plays] for v in variables}
+        columns |= {v: [p.values.get(v, p.action.get(v) if p.told else None) for p in plays] for v in variables}
         for name in dict.fromkeys(name for p in plays for name in p.extra):
             columns[name if name not in columns else f"{name} (own)"] = [p.extra.get(name) for p in plays]
         columns |= {

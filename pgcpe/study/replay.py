@@ -138,17 +138,25 @@ class Replay:
             raise ValueError(f"play {row.id} is {play.action}, but its row says {row.action}: are rows mixed up?")
         if not play.told:
             return True
-        settled = {**play.values, **row.values}
-        if settled == play.values:
+        known = {**play.action, **play.values}
+        differs = ", ".join(f"{v}={known.get(v)}, now {s}" for v, s in row.values.items() if s != known.get(v))
+        if not differs:
             return False
-        differs = ", ".join(
-            f"{v}={play.values.get(v)}, now {s}" for v, s in row.values.items() if s != play.values.get(v)
-        )
         way = "it was withdrawn" if play.left_out else f"study.amend({row.id}, ...) corrects it"
         raise ValueError(f"play {row.id} was told before with other values ({differs}): {way}")
 
     def check_values(self, actions: Sequence[Action], rows: Sequence[Row]) -> None:
         """Raise where values are missing or contradict the action."""
+        for action, row in zip(actions, rows, strict=True):
+            for variable in (self.bandit.reward, *self.bandit.required):
+                if variable not in row.values and variable not in action:
+                    raise ValueError(
+                        f"play {row.id} has no value for {variable}: record it, or cancel the play and say why"
+                    )
+            for variable, state in action.items():
+                if row.values.get(variable, state) != state:
+                    said = f"{variable}={row.values[variable]}"
+                    raise ValueError(f"play {row.id} has {said}, which contradicts its action {action}")
         if rows:
             index = pd.Index([row.id for row in rows], name="id")
             with warnings.catch_warnings():

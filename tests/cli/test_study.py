@@ -99,7 +99,7 @@ def test_a_form_with_columns_that_are_set_and_recorded(capsys, tmp_path):
     form.write_text("\n".join([rows[0], rows[1] + "False"]))
     code, _, err = call(capsys, "tell", file, form)
     assert code == 2
-    assert "(label 1) has no value for" in err
+    assert "play 1 has no value for" in err
     form.write_text("\n".join([rows[0], "1,do(),nothing: observe,low,True,False,False"]))
     assert call(capsys, "tell", file, form)[1] == "1 play told.\n"
 

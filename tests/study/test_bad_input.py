@@ -33,7 +33,10 @@ BAD = {
     "columns of numbers": (lambda s: s.tell(pd.DataFrame([[3, 1]], columns=["id", 0])), "must be named by text"),
     "no reward": (lambda s: s.tell(3, {"dose": "low"}), r"must have the columns \['cured'\]|has no value for cured"),
     "a missing reward": (lambda s: s.tell(3, {"cured": None}), "has no value for cured"),
-    "an empty reward": (lambda s: s.tell(frame(id=[3, 4], cured=["", "no"])), r"row 0 \(label 3\) has no value"),
+    "an empty reward": (
+        lambda s: s.tell(frame(id=[3, 4], cured=["", "no"])),
+        "play 3 has no value for cured: record it",
+    ),
     "NaN": (lambda s: s.tell(3, {"cured": np.nan}), "has no value for cured"),
     "an unknown state": (lambda s: s.tell(3, {"cured": "perhaps"}), "the states 'no', 'yes', but got 'perhaps'"),
     "an infinite reward": (lambda s: s.tell(3, {"cured": np.inf}), "the states 'no', 'yes', but got inf"),

@@ -153,6 +153,13 @@ def test_a_play_told_twice_counts_once(study):
     assert len(study.to_frame()) == 2
 
 
+def test_what_a_play_set_may_be_told_or_not(study):
+    (play,) = study.ask(1)
+    assert study.tell(play, CURED) == 1
+    assert study.tell(play, {**CURED, **play.action}) == 0
+    assert study.tell(pd.DataFrame({"id": [1], "cured": "yes", "dose": play.action["dose"]})) == 0
+
+
 def test_a_form_that_was_filled_in_can_be_told(tmp_path):
     policy, environment = cancer()
     study = Study.create(tmp_path / "a.pgcpe", policy)
