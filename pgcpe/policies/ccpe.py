@@ -20,8 +20,9 @@ class CCPE(Policy):
 
     With the default estimators it is CCPE-General (Algorithm 3) with exact intervals in place of the paper's: the arm
     returned is within epsilon of the best with probability at least 1 - delta, if the graph is right. With the
-    paper's radii it is the algorithm as printed, less its traps, and heuristic: for tuned constants there is no
-    proof, and that for the constants of the theorem has gaps.
+    paper's radii it is the algorithm as printed, and heuristic: for tuned constants there is no proof, and that for the
+    constants of the theorem has gaps. Intervals are not cut off at 0 and 1 then, the midpoint is that of crossed ends
+    too, and an arm without data is below all others.
 
     The lines of Algorithm 3, those of Algorithm 1 in brackets where they differ, and where they are:
 
