@@ -118,7 +118,7 @@ def test_the_committed_rows_are_complete_and_are_redrawn(name, tmp_path):
     if name != "pooled":  # there the policies that cost most have fewer runs
         assert (runs.first().groupby("experiment").nunique() == 1).all()
     figure.draw(rows).savefig(tmp_path / "drawn.png")
-    assert (ROOT / "notebooks" / "figures" / f"figure_{name}.png").exists()
+    assert (ROOT / "docs" / "figures" / f"figure_{name}.png").exists()
 
 
 @pytest.mark.slow
@@ -198,11 +198,10 @@ def test_what_is_said_of_figure_3b():
     ours, lucb, lil = "CCPE-General (.3, .4)", "LUCB1 (.25)", "lil'UCB (.25)"
     both, one = "Experiment 3, n = 5, s all values", "Experiment 3, n = 5, s = 1"
     assert ahead("3b", f"{both}: T in iterations", ours, [lucb, lil], range(100, 501, 50))
-    assert ahead("3b", f"{both}: T in plays", lucb, [ours], [100, 150])
-    assert (errors("3b", f"{both}: T in plays").loc[250:].idxmin(axis=1) == ours).all()
-    assert ahead("3b", f"{one}: T in plays", lucb, [ours], [50, 100, 150, 200])
-    iterations = errors("3b", f"{one}: T in iterations")
-    assert (iterations[ours] - iterations[lucb]).abs().max() < 0.03
+    plays = errors("3b", f"{both}: T in plays").loc[100:250]
+    assert (plays[ours] - plays[lucb]).abs().max() < 0.03
+    assert ahead("3b", f"{one}: T in plays", lucb, [ours], [50, 100, 150, 200, 250])
+    assert ahead("3b", f"{one}: T in iterations", ours, [lucb], [400, 450, 500])
 
 
 def test_what_is_said_of_the_fixed_budget():
