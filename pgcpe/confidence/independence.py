@@ -56,7 +56,7 @@ def log_evidence(counts: ArrayLike) -> float:
     Examples
     --------
     >>> round(log_evidence([[[90, 10], [50, 50]]]), 1)
-    16.3
+    15.1
     """
     table = np.ascontiguousarray(_checked(counts), dtype=np.float64)
     return float(_log_evidence(table.ravel(), 0, *table.shape))
