@@ -30,12 +30,9 @@ def main(
     runs
         How many runs by default.
     """
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(description)
     parser.add_argument("--runs", type=int, default=runs, help="default %(default)s")
     parser.add_argument("--jobs", type=int, default=2, help="default %(default)s")
-    parser.add_argument("--rows", type=Path, help="write the rows to this CSV file, compressed if it ends in .gz")
-    parser.add_argument("--redraw", type=Path, help="print the table of the rows in this CSV file")
-    parser.add_argument("--markdown", action="store_true", help="print the table of the documentation")
     arguments = parser.parse_args()
     if arguments.redraw:
         rows = read(arguments.redraw)
@@ -44,6 +41,15 @@ def main(
         if arguments.rows:
             write(rows, arguments.rows)
     print(markdown(rows) if arguments.markdown else table(rows).to_string(index=False, float_format="{:.3f}".format))
+
+
+def parser_of(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser with the arguments that every study has: where rows go, and what is drawn of them."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=Path, help="write the rows to this CSV file, compressed if it ends in .gz")
+    parser.add_argument("--redraw", type=Path, help="print the table of the rows in this CSV file")
+    parser.add_argument("--markdown", action="store_true", help="print the table of the documentation")
+    return parser
 
 
 def as_markdown(table: pd.DataFrame) -> str:

@@ -109,12 +109,24 @@ def instance(name: str, seed: int) -> tuple[CausalBandit, SimulatedEnvironment]:
     return made.bandit, made.environment(np.random.SeedSequence([1, seed]))
 
 
-def run(name: str, policies: Mapping[str, MakePolicy], runs: int, jobs: int, file: Path | None = None) -> pd.DataFrame:
+def run(
+    name: str,
+    policies: Mapping[str, MakePolicy],
+    runs: int,
+    jobs: int,
+    file: Path | None = None,
+    first_seed: int = 0,
+) -> pd.DataFrame:
     """Return the rows of some policies on an experiment."""
     return repeat(
-        policies, partial(instance, name), seeds=range(runs), budgets=[BROKEN_OFF], experiment=name, file=file,
+        policies,
+        partial(instance, name),
+        seeds=range(first_seed, first_seed + runs),
+        budgets=[BROKEN_OFF],
+        experiment=name,
+        file=file,
         n_jobs=jobs,
-    )  # fmt: skip
+    )
 
 
 GROUPS: dict[str, Callable[[str], dict[str, MakePolicy]]] = {

@@ -10,7 +10,6 @@ play that counts can be checked, and an uninterrupted study of the same plays in
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import os
 import signal
@@ -24,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from frame import as_markdown, write
+from frame import as_markdown, parser_of, write
 
 from pgcpe import LUCB, Study
 from pgcpe.paper import parallel
@@ -141,11 +140,8 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
 
 def main() -> None:
     """Kill, or draw the table of what was found."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--runs", type=int, default=200, help="moments (default %(default)s)")
-    parser.add_argument("--rows", type=Path, help="write the rows to this CSV file")
-    parser.add_argument("--redraw", type=Path, help="print the table of the rows in this CSV file")
-    parser.add_argument("--markdown", action="store_true", help="print the table of the README")
     arguments = parser.parse_args()
     if arguments.redraw:
         rows = pd.read_csv(arguments.redraw)

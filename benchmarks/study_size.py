@@ -8,7 +8,6 @@ plays one by one: its intervals and what it asks for are compared.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from frame import as_markdown, write
+from frame import as_markdown, parser_of, write
 
 from pgcpe import LUCB, CausalBandit, Policy, PooledCCPE, SimulatedEnvironment, Study, interventions, load_network
 from pgcpe.policies.loop import AT_ONCE
@@ -79,10 +78,7 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
 
 def main() -> None:
     """Measure, or draw the table of what was measured."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=Path, help="write the rows to this CSV file")
-    parser.add_argument("--redraw", type=Path, help="print the table of the rows in this CSV file")
-    parser.add_argument("--markdown", action="store_true", help="print the table of the README")
+    parser = parser_of(__doc__)
     arguments = parser.parse_args()
     if arguments.redraw:
         rows = pd.read_csv(arguments.redraw)

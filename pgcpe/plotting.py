@@ -91,8 +91,7 @@ def plot_graph(
     graph.add_nodes_from(nodes)
     place, ax = _in_layers(graph, ax)
     largest = max(map(abs, edges.values()), default=0.0) or 1.0
-    nx.draw_networkx_nodes(graph, place, ax=ax, node_size=1800, node_color="#eeeeee", edgecolors="#666666")
-    nx.draw_networkx_labels(graph, place, {v: nodes.get(v, v).replace("$", r"\$") for v in graph}, ax=ax, font_size=9)
+    _draw_nodes(graph, place, ax, nodes)
     for colour, some in (
         ("tab:blue", [e for e, value in edges.items() if value >= 0]),
         ("tab:orange", [e for e, value in edges.items() if value < 0]),
@@ -150,13 +149,7 @@ def plot_doubts(
     graph = nx.DiGraph(list(edges))
     graph.add_nodes_from(v for pair in doubts for v in pair)
     place, ax = _in_layers(graph, ax)
-    for dotted in (False, True):
-        some = [v for v in graph if (v in hidden) == dotted]
-        drawn = nx.draw_networkx_nodes(
-            graph, place, some, ax=ax, node_size=1800, node_color="#eeeeee", edgecolors="#666666"
-        )
-        drawn.set_linestyle(":" if dotted else "-")
-    nx.draw_networkx_labels(graph, place, {v: v.replace("$", r"\$") for v in graph}, ax=ax, font_size=9)
+    _draw_nodes(graph, place, ax, {}, hidden)
     nx.draw_networkx_edges(graph, place, ax=ax, edge_color="#666666", node_size=1800, connectionstyle=CURVED)
     between = nx.Graph(list(doubts))
     between.add_nodes_from(graph)
@@ -166,6 +159,17 @@ def plot_doubts(
     ax.margins(0.15)
     ax.set_axis_off()
     return ax
+
+
+def _draw_nodes(graph: nx.DiGraph, place: Any, ax: Any, texts: Mapping[str, str], hidden: Collection[str] = ()) -> None:
+    """Draw the nodes, by default with their names; hidden ones dotted."""
+    for dotted in (False, True):
+        some = [v for v in graph if (v in hidden) == dotted]
+        drawn = nx.draw_networkx_nodes(
+            graph, place, some, ax=ax, node_size=1800, node_color="#eeeeee", edgecolors="#666666"
+        )
+        drawn.set_linestyle(":" if dotted else "-")
+    nx.draw_networkx_labels(graph, place, {v: texts.get(v, v).replace("$", r"\$") for v in graph}, ax=ax, font_size=9)
 
 
 def _in_layers(graph: nx.DiGraph, ax: Any) -> tuple[Any, Any]:

@@ -207,6 +207,7 @@ def _integer(least: int) -> Callable[[str], int]:
     """Return what reads an integer of at least `least`."""
 
     def read(text: str) -> int:
+        """Return a whole number written as one, or say what it must be."""
         try:
             number = int(text)
         except ValueError:

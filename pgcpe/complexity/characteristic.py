@@ -59,6 +59,7 @@ def least_delta(time: float, plays: float) -> float:
         raise ValueError(f"time must be positive and plays at least 0, but got {time} and {plays}")
 
     def excess(log_delta: float) -> float:
+        """Return by how many plays the least number at a delta exceeds those that there are."""
         return least_plays(time, math.exp(log_delta)) - plays
 
     if plays == 0.0 or excess(SMALLEST_LOG_DELTA) <= 0.0:

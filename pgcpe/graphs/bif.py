@@ -116,6 +116,7 @@ def _head_splitter(declared: Iterable[str]) -> Callable[[str], list[str]]:
         by_first.setdefault(name[0], []).append(name)
 
     def split(head: str) -> list[str]:
+        """Return the names of the head of a block."""
         names, at = [], 0
         while match := SEPARATED.match(head, at):
             start, end = match.span(1)

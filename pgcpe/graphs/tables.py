@@ -45,6 +45,7 @@ def normalised(
     """
 
     def at(column: Sequence[int]) -> str:
+        """Return in words which states of the parents a column is of."""
         where = ", ".join(f"{p}={states[p][int(j)]}" for p, j in zip(parents, column, strict=True))
         return f" (at {where})" if where else ""
 

@@ -86,6 +86,7 @@ def experiment_2(seed: int | np.random.SeedSequence, *, merge_equal: bool = True
         nodes[names[i]] = [names[p] for p in parents], lambda a, b: 0.55 if a == b else 0.45
 
     def reward(x3: int, x4: int, x5: int, x6: int, x7: int) -> float:
+        """Return P(Y = 1) given its parents."""
         if x3 and x4:
             return 0.9
         return 0.7 + 0.05 * x3 + 0.05 * x4 if x5 and x6 else 0.0

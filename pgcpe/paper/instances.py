@@ -38,6 +38,7 @@ def linear_network(models: dict[str, tuple[float, dict[str, float]]]) -> Any:
     """Return the network of binary nodes, each 1 with its intercept plus the weights of its parents that are 1."""
 
     def equation(intercept: float, weights: list[float]) -> Callable[..., float]:
+        """Return the linear function of the parents, cut off at 0 and 1."""
         return lambda *values: min(max(intercept + sum(w * x for w, x in zip(weights, values, strict=True)), 0.0), 1.0)
 
     return binary_network(

@@ -166,7 +166,7 @@ class MemberCheck:
 class MembersInTurn(SamplingRule):
     """Another rule's choice, with the members of a merged class played in turn.
 
-    If the graph is right that is all the same; if it is not, the members are there to be told apart.
+    If the graph is right that is all the same; if it is not, the plays of each member are there to show it.
     """
 
     def __init__(self, rule: SamplingRule, bandit: CausalBandit) -> None:

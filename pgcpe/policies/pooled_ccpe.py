@@ -84,7 +84,7 @@ class PooledCCPE(Policy):
     (`PairwiseAsymptotic`), by far the earliest; what it claims holds in the limit of many plays.
 
     **numerical**: stops when bets along the differences of the arms refute all tables for which another arm is better
-    (`TiltedMartingale`), after about a third of the plays of the exact guarantee; or, of a BGLM, when no coefficients
+    (`TiltedMartingale`), after a third to half of the plays of the exact guarantee; or, of a BGLM, when no coefficients
     that the plays allow make another arm better (`LikelihoodRatioSet`). The set is exact, the search over it numerical.
     It needs tables, or a BGLM.
 

@@ -1,4 +1,4 @@
-"""A causal graph as SVG: what is set, what is adjusted for and what is hidden, told apart without colour."""
+"""A causal graph as SVG: what is set, what is adjusted for and what is hidden, to be seen without colour."""
 
 from __future__ import annotations
 
@@ -185,6 +185,7 @@ def _node(box: Box, text: str, kind: str, *, double: bool) -> str:
     corner = 0 if kind == "set" else 9
 
     def frame(out: float, fill: str) -> str:
+        """Return the outline of the box, so far outside of it."""
         return (
             f'<rect x="{x - out:.1f}" y="{y - out:.1f}" width="{2 * (box.half_width + out):.1f}" '
             f'height="{2 * (HEIGHT / 2 + out):.1f}" rx="{corner + out if corner else 0}" fill="{fill}" '

@@ -46,8 +46,14 @@ def test_a_right_graph_stands_with_a_superfluous_edge_too(log):
         assert check.explanations == ()
         assert check.doubtful == []
         assert set(check.statements["verdict"]) == {"consistent"}
-        assert check.p_value > 0.01
         assert "Not refuted at level 0.05" in str(check)
+
+
+def test_few_right_logs_have_a_small_p_value():
+    """By Bonferroni a right graph has p at most .05 with probability at most .05: in more than the .999 quantile of
+    binomial(24, .05), which is 5, of 24 logs with probability below .001."""
+    p = [check_graph(ASIA, SimulatedEnvironment(ASIA, seed=s).sample(do(), 1000).to_frame()).p_value for s in range(24)]
+    assert np.count_nonzero(np.array(p) <= 0.05) <= stats.binom.ppf(0.999, 24, 0.05)
 
 
 def test_a_reversed_edge_takes_interventions():

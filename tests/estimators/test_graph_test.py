@@ -38,7 +38,7 @@ def counts_of(statements, variables=("Z", "X", "Y"), actions=ACTIONS):
     ids=str,
 )
 def test_expected_e_values_under_adaptive_play(statement):
-    """All outcomes of four plays: the action is the one of the greatest e-value so far, stopped once it exceeds 1.05.
+    """All outcomes of three plays: the action is the one of the greatest e-value so far, stopped once it exceeds 1.05.
 
     With the chance of each outcome under the action in the network itself, the expectation at that time is at most 1.
     """

@@ -91,6 +91,7 @@ class _CausalRejects(Phases):
         self._phase = -1
 
     def next_phase(self, state: PolicyState) -> list[Action] | None:
+        """Return the plays of the next phase, None if there is none."""
         if self._phase > 0 and self.remaining.sum() > 1:  # Algorithm 4, lines 10 and 9: a_k goes
             self.remaining[next(i for i in worst_first(state.estimates, state) if self.remaining[i])] = False
         self._phase += 1  # line 5

@@ -80,6 +80,7 @@ class _Propagation(Phases):
         self._rows: Floats = np.zeros((0, 0))
 
     def next_phase(self, state: PolicyState) -> list[Action] | None:
+        """Return the plays of the next phase, None if there is none."""
         model = state.estimator(TableModel)
         if self._cells is None:
             self._cells = _cells(model)

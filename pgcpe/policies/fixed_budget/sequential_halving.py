@@ -61,6 +61,7 @@ class _Halving(Phases):
         self._plays_before, self._rewards_before = np.zeros(n_arms), np.zeros(n_arms)
 
     def next_phase(self, state: PolicyState) -> list[Action] | None:
+        """Return the plays of the next phase, None if there is none."""
         if self._round > 0:
             plays, rewards = state.plays - self._plays_before, state.rewards - self._rewards_before
             means = rewards / np.maximum(plays, 1.0)

@@ -56,6 +56,7 @@ class _Rejects(Phases):
         self._phase = 0
 
     def next_phase(self, state: PolicyState) -> list[Action] | None:
+        """Return the plays of the next phase, None if there is none."""
         if self._phase > 0 and self.remaining.sum() > 1:
             means = state.rewards / np.maximum(state.plays, 1.0)
             self.remaining[next(i for i in worst_first(means, state) if self.remaining[i])] = False

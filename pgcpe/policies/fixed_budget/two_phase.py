@@ -77,6 +77,7 @@ class ObserveThenPlay(Phases):
         self.hard: NDArray[np.bool_] | None = None
 
     def next_phase(self, state: PolicyState) -> list[Action] | None:
+        """Return the plays of the next phase, None if there is none."""
         self._phase += 1
         if self._phase == 1:
             return [NULL] * (self._budget - self._budget // 2)

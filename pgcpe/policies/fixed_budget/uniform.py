@@ -42,6 +42,7 @@ class _InTurn(Phases):
         self._budget, self._planned = budget, False
 
     def next_phase(self, state: PolicyState) -> list[Action] | None:
+        """Return the plays of the next phase, None if there is none."""
         if self._planned:
             return None
         self._planned = True

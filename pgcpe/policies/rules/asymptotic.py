@@ -128,7 +128,7 @@ class PairwiseAsymptotic(StoppingRule):
         nearest = int(np.argmin(_evidence(state, told, state.epsilon)))
         plays = max(state.n_plays, 1)
         unit = told.variance[nearest] * plays
-        if told.variance[nearest] < ROUNDING**2:
+        if told.variance[nearest] < ROUNDING**2 or not math.isfinite(unit):
             return math.inf
         while plays < 2.0 * unit * self.thresholds(plays, state.epsilon)[-1][1] / gap**2:
             plays = self.next_look(plays)

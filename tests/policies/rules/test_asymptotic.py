@@ -85,6 +85,8 @@ def test_the_plays_that_resolve_a_gap_are_those_of_a_look():
         True,
     ]
     assert rule().plays_to_resolve(now, 0.02) < plays / 3
+    unknown = state(question(), models=[Fixed([0, 0.3, 0.0, 0.1, 0.3], [0, 1e-3, math.inf, 1e-3, 1e-3])], n_plays=300)
+    assert rule().plays_to_resolve(unknown, 0.01) == math.inf
 
 
 def test_three_arms_on_a_line_err_as_often_as_the_theorem_allows():
