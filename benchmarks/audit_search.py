@@ -23,7 +23,8 @@ from joblib import Parallel, delayed
 from pgmpy.base import DAG
 
 from pgcpe import CausalBandit, PooledCCPE, do
-from pgcpe.policies.rules.base import PolicyState, StoppingRule, Verdict
+from pgcpe.policies.rules.base import StoppingRule, Verdict
+from pgcpe.policies.rules.state import PolicyState
 
 INSTANCES, WORST = 200, 5
 NEVER = 10**9

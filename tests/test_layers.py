@@ -84,6 +84,7 @@ ROOMS = [
     "complexity.characteristic",
     "complexity",
     "policies.error_budget",
+    "policies.rules.state",
     "policies.rules.base",
     "policies.rules.plan",
     "policies.rules.recommendation",

@@ -27,19 +27,11 @@ from pgcpe.policies.graph_watch import GraphWatch, MemberCheck
 from pgcpe.policies.knowledge import Contradictions, Knowledge, check_budgets, check_parts, check_rules
 from pgcpe.policies.loop import play
 from pgcpe.policies.result import Result, arms_table, left_open, to_close
-from pgcpe.policies.rules.base import (
-    NOT_YET,
-    PolicyState,
-    RecommendationRule,
-    SamplingRule,
-    Seed,
-    StoppingRule,
-    Verdict,
-    n_arms_of,
-)
+from pgcpe.policies.rules.base import NOT_YET, RecommendationRule, SamplingRule, Seed, StoppingRule, Verdict, n_arms_of
 from pgcpe.policies.rules.monitored import MonitoredRules
 from pgcpe.policies.rules.plan import Plan
 from pgcpe.policies.rules.recommendation import HighestMidpoint
+from pgcpe.policies.rules.state import PolicyState
 from pgcpe.policies.rules.stopping import merging_assumed
 
 __all__ = ["Policy"]
@@ -334,7 +326,7 @@ class Policy:
         return None
 
     def _recommend(self) -> PolicyState:
-        self._state = self._knowledge.state(self.epsilon).recommending(self._recommendation)
+        self._state = self._recommendation.recommend(self._knowledge.state(self.epsilon))
         return self._state
 
     @property
@@ -423,7 +415,7 @@ class Policy:
     def _shown(self) -> PolicyState:
         """The state as people are shown it: all intervals, and estimates inside them, as of now."""
         if self._worked_out is None:
-            found = self._knowledge.state(self.epsilon, put_off=False).recommending(self._recommendation)
+            found = self._recommendation.recommend(self._knowledge.state(self.epsilon, put_off=False))
             leader = found.leader if self._recommendation.by_intervals else self.state.leader
             self._worked_out = dataclasses.replace(found, leader=leader)
         return self._worked_out

@@ -15,7 +15,8 @@ from pgcpe.estimators.graph_statements import statements_of
 from pgcpe.estimators.graph_test import GraphTest, StatementCounts
 from pgcpe.plays.actions import Action
 from pgcpe.plays.samples import Samples, SamplesBuffer
-from pgcpe.policies.rules.base import PolicyState, SamplingRule
+from pgcpe.policies.rules.base import SamplingRule
+from pgcpe.policies.rules.state import PolicyState
 
 __all__ = ["GraphWatch", "MemberCheck", "MembersInTurn", "Refutation"]
 

@@ -19,14 +19,8 @@ from pgcpe.estimators.schedule import FIRST_SNAPSHOT, GROWTH
 from pgcpe.graphs.states import shown
 from pgcpe.plays.samples import Samples, SamplesBuffer
 from pgcpe.policies.error_budget import ErrorBudget
-from pgcpe.policies.rules.base import (
-    NamedLeader,
-    PolicyState,
-    RecommendationRule,
-    SamplingRule,
-    Seed,
-    StoppingRule,
-)
+from pgcpe.policies.rules.base import RecommendationRule, SamplingRule, Seed, StoppingRule
+from pgcpe.policies.rules.state import NamedLeader, PolicyState
 
 __all__ = ["Contradictions", "Knowledge", "check_budgets", "check_parts", "check_rules"]
 

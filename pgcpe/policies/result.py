@@ -17,7 +17,8 @@ from pgcpe.plays.actions import Action
 from pgcpe.plays.samples import Samples
 from pgcpe.plotting import plot_intervals
 from pgcpe.policies.error_budget import ErrorBudget
-from pgcpe.policies.rules.base import PolicyState, RuledOut, StoppingRule
+from pgcpe.policies.rules.base import RuledOut, StoppingRule
+from pgcpe.policies.rules.state import PolicyState
 
 __all__ = ["Result", "arms_table", "equal_arms", "left_open", "to_close"]
 

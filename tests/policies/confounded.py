@@ -6,7 +6,8 @@ from pgcpe import CausalBandit, SimulatedEnvironment, do
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.estimators.base import Estimated, PairwiseEstimator
 from pgcpe.paper.instances import binary_network
-from pgcpe.policies.rules.base import NOT_YET, PolicyState, StoppingRule
+from pgcpe.policies.rules.base import NOT_YET, StoppingRule
+from pgcpe.policies.rules.state import PolicyState
 
 ARMS = [do(A=1, B=1), do(A=1), do(A=0), do(B=1), do(B=0)]
 

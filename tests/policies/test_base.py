@@ -7,7 +7,7 @@ import pytest
 from pgmpy.base import DAG
 
 from pgcpe import LUCB, CausalBandit, do
-from pgcpe.policies.rules.base import best_arm
+from pgcpe.policies.rules.state import best_arm
 
 GRAPH = DAG([("Z", "X"), ("Z", "Y"), ("X", "Y")])
 

@@ -13,8 +13,9 @@ from pgcpe.complexity.hardness import log_bar
 from pgcpe.estimators.admissible import AdmissibleSequence
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
-from pgcpe.policies.rules.base import PolicyState, RecommendationRule, Seed, n_arms_of
+from pgcpe.policies.rules.base import RecommendationRule, Seed, n_arms_of
 from pgcpe.policies.rules.phases import Phases, checked_budget, needs_observation, planned, worst_first
+from pgcpe.policies.rules.state import PolicyState
 
 __all__ = ["CausalSuccessiveRejects", "causal_rejection_plays"]
 

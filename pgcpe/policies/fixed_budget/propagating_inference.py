@@ -12,8 +12,9 @@ from pgcpe.models.contraction import Contraction
 from pgcpe.models.search import mirror_ascent
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
-from pgcpe.policies.rules.base import PolicyState, RecommendationRule, Seed, n_arms_of
+from pgcpe.policies.rules.base import RecommendationRule, Seed, n_arms_of
 from pgcpe.policies.rules.phases import Phases, checked_budget, planned
+from pgcpe.policies.rules.state import PolicyState
 
 __all__ = ["PropagatingInference", "minimax_shares"]
 

@@ -11,8 +11,9 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.complexity.hardness import log_bar
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
-from pgcpe.policies.rules.base import PolicyState, Seed, n_arms_of
+from pgcpe.policies.rules.base import Seed, n_arms_of
 from pgcpe.policies.rules.phases import Phases, checked_budget, planned, worst_first
+from pgcpe.policies.rules.state import PolicyState
 
 __all__ = ["SuccessiveRejects", "rejection_counts"]
 

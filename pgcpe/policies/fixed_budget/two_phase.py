@@ -12,8 +12,9 @@ from pgcpe.complexity import observation_threshold
 from pgcpe.estimators.admissible import AdmissibleSequence
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
-from pgcpe.policies.rules.base import PolicyState, RecommendationRule, Seed, n_arms_of
+from pgcpe.policies.rules.base import RecommendationRule, Seed, n_arms_of
 from pgcpe.policies.rules.phases import Phases, checked_budget, needs_observation, planned
+from pgcpe.policies.rules.state import PolicyState
 
 __all__ = ["TwoPhase"]
 

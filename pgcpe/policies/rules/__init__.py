@@ -1,23 +1,14 @@
 """The rules of a policy: what to play, what to recommend, when to stop."""
 
 from pgcpe.policies.rules.asymptotic import PairwiseAsymptotic
-from pgcpe.policies.rules.base import (
-    Differences,
-    NamedLeader,
-    PolicyState,
-    RecommendationRule,
-    RuledOut,
-    SamplingRule,
-    StoppingRule,
-    Verdict,
-    best_arm,
-)
+from pgcpe.policies.rules.base import RecommendationRule, RuledOut, SamplingRule, StoppingRule, Verdict
 from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels
 from pgcpe.policies.rules.likelihood_set import LikelihoodRatioSet
 from pgcpe.policies.rules.monitored import MonitoredRules
 from pgcpe.policies.rules.phases import BudgetSpent, HighestRemaining, Phases
 from pgcpe.policies.rules.recommendation import HighestMean, HighestMidpoint, MostSpecificEstimate
 from pgcpe.policies.rules.sampling import EachOnce, HighestIndex, ObserveAndTwoCandidates, TopTwo, TwoCandidates
+from pgcpe.policies.rules.state import Differences, NamedLeader, PolicyState, best_arm
 from pgcpe.policies.rules.stopping import (
     DirectPairs,
     LeaderBounds,

@@ -10,14 +10,8 @@ from numpy.typing import NDArray
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.sequences import asymptotic_threshold, normal_nats
 from pgcpe.estimators.base import PairwiseEstimator
-from pgcpe.policies.rules.base import (
-    NOT_YET,
-    Differences,
-    PolicyState,
-    StoppingRule,
-    Verdict,
-    most_specific_estimate,
-)
+from pgcpe.policies.rules.base import NOT_YET, StoppingRule, Verdict
+from pgcpe.policies.rules.state import Differences, PolicyState, most_specific_estimate
 from pgcpe.policies.rules.stopping import PairwiseGLR, SeparatedOrRuledOut, assumed_by, no_better, without_merged
 
 __all__ = ["PairwiseAsymptotic", "look_share"]

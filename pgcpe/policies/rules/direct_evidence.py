@@ -18,7 +18,7 @@ from pgcpe.confidence.pairwise import statistics
 from pgcpe.confidence.sequences import refresh_kt
 from pgcpe.estimators.base import EndLevels
 from pgcpe.policies.error_budget import ErrorBudget
-from pgcpe.policies.rules.base import NamedLeader
+from pgcpe.policies.rules.state import NamedLeader
 
 __all__ = ["DirectEnds", "PairLevels", "naming_share", "spend_ends"]
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from pgcpe.confidence.intervals import probability
 from pgcpe.estimators.pooled_bglm import PooledBGLM
-from pgcpe.policies.rules.base import NOT_YET, PolicyState, StoppingRule, Verdict
+from pgcpe.policies.rules.base import NOT_YET, StoppingRule, Verdict
+from pgcpe.policies.rules.state import PolicyState
 from pgcpe.policies.rules.stopping import SeparatedOrRuledOut, merging_assumed, no_better
 
 __all__ = ["LikelihoodRatioSet"]

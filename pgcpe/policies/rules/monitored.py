@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.confidence.intervals import Intervals
-from pgcpe.policies.rules.base import NOT_YET, PolicyState, RuledOut, StoppingRule, Verdict
+from pgcpe.policies.rules.base import NOT_YET, RuledOut, StoppingRule, Verdict
+from pgcpe.policies.rules.state import PolicyState
 
 __all__ = ["MonitoredRules"]
 

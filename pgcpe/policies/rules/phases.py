@@ -14,8 +14,9 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.base import Estimator
 from pgcpe.estimators.empirical_means import EmpiricalMeans
 from pgcpe.plays.actions import Action
-from pgcpe.policies.rules.base import NOT_YET, PolicyState, RecommendationRule, SamplingRule, StoppingRule, Verdict
+from pgcpe.policies.rules.base import NOT_YET, RecommendationRule, SamplingRule, StoppingRule, Verdict
 from pgcpe.policies.rules.recommendation import HighestMean
+from pgcpe.policies.rules.state import PolicyState
 
 __all__ = [
     "BudgetSpent",

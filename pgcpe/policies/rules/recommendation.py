@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pgcpe.policies.rules.base import PolicyState, RecommendationRule
+from pgcpe.policies.rules.base import RecommendationRule
+from pgcpe.policies.rules.state import PolicyState
 
 __all__ = ["HighestMean", "HighestMidpoint", "MostSpecificEstimate"]
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from pgcpe.confidence.pairwise import pairs
 from pgcpe.plays.actions import Action
-from pgcpe.policies.rules.base import PolicyState, SamplingRule, best_arm
+from pgcpe.policies.rules.base import SamplingRule
+from pgcpe.policies.rules.state import PolicyState, best_arm
 
 __all__ = ["EachOnce", "HighestIndex", "ObserveAndTwoCandidates", "TopTwo", "TwoCandidates"]
 

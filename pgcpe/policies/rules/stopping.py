@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.estimators.base import Comparison, EndLevels, IntervalEstimator, PairwiseEstimator
 from pgcpe.plays.actions import Action
-from pgcpe.policies.rules.base import NOT_YET, NamedLeader, PolicyState, StoppingRule, Verdict
+from pgcpe.policies.rules.base import NOT_YET, StoppingRule, Verdict
 from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels, evidence_in_pairs, naming_share
+from pgcpe.policies.rules.state import NamedLeader, PolicyState
 
 __all__ = [
     "DirectPairs",

@@ -13,7 +13,8 @@ from pgcpe.confidence.intervals import probability
 from pgcpe.estimators.base import PairwiseEstimator
 from pgcpe.estimators.table_model import TableModel
 from pgcpe.estimators.tilted_tables import TiltedTables, epoch_start
-from pgcpe.policies.rules.base import NOT_YET, PolicyState, RuledOut, StoppingRule, Verdict
+from pgcpe.policies.rules.base import NOT_YET, RuledOut, StoppingRule, Verdict
+from pgcpe.policies.rules.state import PolicyState
 from pgcpe.policies.rules.stopping import PairwiseGLR, SeparatedOrRuledOut, assumed_by, no_better, without_merged
 
 __all__ = ["TiltedMartingale"]

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.plays.actions import Action
-from pgcpe.policies.rules.base import Differences, PolicyState, SamplingRule, StoppingRule
+from pgcpe.policies.rules.base import SamplingRule, StoppingRule
+from pgcpe.policies.rules.state import Differences, PolicyState
 
 __all__ = ["GreatestProgress", "HighestChallenger", "ObserveLeaderAndOpen"]
 

@@ -12,8 +12,8 @@ from pgcpe.confidence.pairwise import pairwise_glr, pairwise_glr_since
 from pgcpe.confidence.sequences import kt_interval
 from pgcpe.estimators.base import Comparison, EndLevels
 from pgcpe.estimators.schedule import snapshot_share
-from pgcpe.policies.rules.base import NamedLeader
 from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels, naming_share
+from pgcpe.policies.rules.state import NamedLeader
 from pgcpe.policies.rules.stopping import DirectPairs, LeaderBounds, PairwiseGLR, SeparatedOrRuledOut
 
 
