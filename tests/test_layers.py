@@ -66,6 +66,7 @@ ROOMS = [
     "estimators.tree_bounds",
     "estimators.admissible",
     "estimators.node_equations",
+    "estimators.binary_model",
     "estimators.bglm",
     "estimators.shrinkage",
     "estimators.plain_tables",
