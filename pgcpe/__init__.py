@@ -53,6 +53,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test holds it to the 
         TopTwo,
         TwoPhase,
         UniformSampling,
+        trace,
     )
     from pgcpe.policies.rules import PolicyState, RecommendationRule, SamplingRule, StoppingRule, Verdict
     from pgcpe.study import Study
@@ -114,9 +115,10 @@ __all__ = [
     "read_history",
     "repeat",
     "shipped_networks",
+    "trace",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULE_OF = {
     "Action": "plays.actions",
@@ -175,6 +177,7 @@ _MODULE_OF = {
     "read_history": "plays.history",
     "repeat": "experiments",
     "shipped_networks": "graphs.shipped",
+    "trace": "policies",
 }
 """Where each public name is defined, below ``pgcpe``."""
 

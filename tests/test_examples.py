@@ -1,5 +1,6 @@
 """Everything shown is executed: the notebooks run from top to bottom. (README, docs and docstrings are doctests.)"""
 
+import configparser
 import doctest
 import re
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from nbclient import NotebookClient
 
 import pgcpe
+from pgcpe import CausalBandit, PooledCCPE, SimulatedEnvironment, interventions, load_network
 
 SAID = {
     "01_quickstart": "within 0.2 of the best",
@@ -77,6 +79,22 @@ def test_every_page_is_in_the_site():
     assert [page for page in pages if f": {page}\n" not in site] == []
 
 
-def test_the_citation_is_of_this_version():
+def test_the_citation_and_the_distribution_are_of_this_version():
     citation = (ROOT / "CITATION.cff").read_text()
     assert f"\nversion: {pgcpe.__version__}\n" in citation
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "setup.cfg")
+    assert settings["metadata"]["version"] == pgcpe.__version__
+
+
+def test_the_answer_on_the_first_screen_is_the_one_that_its_example_gives():
+    """Line by line; what is left out is marked by [...]."""
+    text = (ROOT / "README.md").read_text()
+    network = load_network("asia")
+    arms = interventions(network, reward="dysp", max_size=2)
+    bandit = CausalBandit(network, reward="dysp", reward_values={"yes": 0, "no": 1}, arms=arms)
+    result = PooledCCPE(bandit, epsilon=0.1, delta=0.05).run(SimulatedEnvironment(network, seed=0), progress=False)
+    shown = text.split("```text\n")[1].split("\n```")[0].splitlines()
+    assert len(shown) == 3
+    for line, said in zip(shown, result.summary.splitlines(), strict=False):
+        assert all(part.strip(" .") in said for part in line.split("[...]"))

@@ -13,6 +13,7 @@ from pgcpe.policies.fixed_budget.uniform import UniformSampling
 from pgcpe.policies.lucb import KLLUCB, LUCB, LilUCB, TopTwo
 from pgcpe.policies.pooled_ccpe import PooledCCPE
 from pgcpe.policies.result import Result
+from pgcpe.policies.tracing import trace
 
 __all__ = [
     "CCPE",
@@ -31,4 +32,5 @@ __all__ = [
     "TopTwo",
     "TwoPhase",
     "UniformSampling",
+    "trace",
 ]

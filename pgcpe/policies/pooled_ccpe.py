@@ -22,10 +22,11 @@ from pgcpe.policies.graph_watch import GraphWatch, MemberCheck, MembersInTurn
 from pgcpe.policies.rules.asymptotic import PairwiseAsymptotic
 from pgcpe.policies.rules.base import SamplingRule, Seed, StoppingRule, n_arms_of
 from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels, spend_ends
+from pgcpe.policies.rules.leader_bounds import LeaderBounds
 from pgcpe.policies.rules.likelihood_set import LikelihoodRatioSet
 from pgcpe.policies.rules.monitored import MonitoredRules
 from pgcpe.policies.rules.recommendation import MostSpecificEstimate
-from pgcpe.policies.rules.stopping import DirectPairs, LeaderBounds, PairwiseGLR, SeparatedOrRuledOut
+from pgcpe.policies.rules.stopping import DirectPairs, PairwiseGLR, SeparatedOrRuledOut
 from pgcpe.policies.rules.tilted import TiltedMartingale
 from pgcpe.policies.rules.variance_reduction import GreatestProgress, HighestChallenger, ObserveLeaderAndOpen
 

@@ -15,7 +15,8 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.plays.actions import Action
 from pgcpe.plays.samples import Samples
-from pgcpe.plotting import plot_intervals
+from pgcpe.plotting.intervals import plot_intervals
+from pgcpe.plotting.plays import plot_plays
 from pgcpe.policies.error_budget import ErrorBudget
 from pgcpe.policies.rules.base import RuledOut, StoppingRule
 from pgcpe.policies.rules.state import PolicyState
@@ -48,8 +49,9 @@ class Result:
         The number of plays of each action.
     table
         One row an arm, the recommendation first, then by estimate: action, estimate (by which the policy ranks), lower,
-        upper, n_plays, and, where there are any, the argument that ruled the arm out ("ruled out by") and its evidence
-        ("nats"), conflict and the arms merged with it.
+        upper, n_plays, and, where there are any, the argument that ruled the arm out ("ruled out by"), its evidence
+        ("nats"), the upper end by which it was compared (of the first arm the lower end; "bound"), conflict and the
+        arms merged with it.
     conflicts
         The arms whose own plays and all others had nothing in common, by the intervals of either.
     epsilon, delta
@@ -180,6 +182,11 @@ class Result:
             title += f" The best {rows} of {len(self.table)} arms."
         return plot_intervals(self.table.head(rows), epsilon=self.epsilon, title=title, ax=ax)
 
+    def plot_plays(self, rows: int = 10, ax: Any = None) -> Any:
+        """Draw how often the most frequent actions were played; return the matplotlib axes."""
+        title = f"{self.n_plays:,} plays; dark: {self.recommendation}, hatched: observation"
+        return plot_plays(self.plays_by_action, best=self.recommendation, rows=rows, title=title, ax=ax)
+
 
 def arms_table(
     state: PolicyState, recommended: int, intervals: Intervals, ruled_out: RuledOut | None = None
@@ -197,7 +204,10 @@ def arms_table(
     }
     if ruled_out is not None and ruled_out.leader == recommended:
         columns["ruled out by"] = [ruled_out.by[i] for i in order]
-        columns["nats"] = ruled_out.nats[order]
+        if np.isfinite(ruled_out.nats).any():
+            columns["nats"] = ruled_out.nats[order]
+        if ruled_out.bound is not None:
+            columns["bound"] = ruled_out.bound[order]
     if conflicts.any():
         columns["conflict"] = conflicts[order]
     equal = [equal_arms(bandit, arm) for arm in columns["action"]]

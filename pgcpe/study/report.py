@@ -12,7 +12,7 @@ import pandas as pd
 
 from pgcpe.graphs.explanation import explain
 from pgcpe.plays.actions import Action
-from pgcpe.study.drawing import drawn_part, graph_as_svg
+from pgcpe.plotting.diagram import drawn_part, graph_as_svg
 from pgcpe.study.status import Status
 
 __all__ = ["display", "report"]

@@ -1,8 +1,9 @@
 """The rules of a policy: what to play, what to recommend, when to stop."""
 
 from pgcpe.policies.rules.asymptotic import PairwiseAsymptotic
-from pgcpe.policies.rules.base import RecommendationRule, RuledOut, SamplingRule, StoppingRule, Verdict
+from pgcpe.policies.rules.base import Progress, RecommendationRule, RuledOut, SamplingRule, StoppingRule, Verdict
 from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels
+from pgcpe.policies.rules.leader_bounds import LeaderBounds
 from pgcpe.policies.rules.likelihood_set import LikelihoodRatioSet
 from pgcpe.policies.rules.monitored import MonitoredRules
 from pgcpe.policies.rules.phases import BudgetSpent, HighestRemaining, Phases
@@ -11,7 +12,6 @@ from pgcpe.policies.rules.sampling import EachOnce, HighestIndex, ObserveAndTwoC
 from pgcpe.policies.rules.state import Differences, NamedLeader, PolicyState, best_arm
 from pgcpe.policies.rules.stopping import (
     DirectPairs,
-    LeaderBounds,
     MostPlayed,
     PairwiseGLR,
     SeparatedIntervals,
@@ -46,6 +46,7 @@ __all__ = [
     "PairwiseGLR",
     "Phases",
     "PolicyState",
+    "Progress",
     "RecommendationRule",
     "RuledOut",
     "SamplingRule",

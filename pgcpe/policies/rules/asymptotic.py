@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.sequences import asymptotic_threshold, normal_nats
 from pgcpe.estimators.base import PairwiseEstimator
-from pgcpe.policies.rules.base import NOT_YET, StoppingRule, Verdict
+from pgcpe.policies.rules.base import NOT_YET, Progress, RuledOut, StoppingRule, Verdict
 from pgcpe.policies.rules.state import Differences, PolicyState, most_specific_estimate
 from pgcpe.policies.rules.stopping import PairwiseGLR, SeparatedOrRuledOut, assumed_by, no_better, without_merged
 
@@ -18,6 +18,9 @@ __all__ = ["PairwiseAsymptotic", "look_share"]
 
 FIRST_LOOK, GROWTH = 100, 1.4
 """Looks come after so many plays, and whenever these have grown by the factor."""
+
+BY_ESTIMATES = "estimates"
+"""The argument by which it rules arms out, in words."""
 
 ROUNDING = 1e-12
 """Gaps of no more than this are none."""
@@ -76,6 +79,7 @@ class PairwiseAsymptotic(StoppingRule):
     ) -> None:
         self._level, self._others, self._otherwise = probability("level", level), max(n_arms - 1, 1), otherwise
         self._shown_level, self._growth = probability("shown_level", shown_level), growth
+        self._found: RuledOut | None = None
 
     # ------------------------------------------------------------------------------------------------- the schedule
 
@@ -109,10 +113,15 @@ class PairwiseAsymptotic(StoppingRule):
 
     def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
         """Return which arms the next look would not rule out, if the variance at the estimates were the right one."""
+        said = self.progress(state)
+        return ~(said.nats >= said.asked)
+
+    def progress(self, state: PolicyState) -> Progress:
+        """Return the evidence by the variances at the estimates, of the test of the next look that is nearest."""
         if state.conflicts.any():
-            return self._otherwise.unresolved(state)
+            return self._otherwise.progress(state)
         evidence, nats = max(self._tests(state), key=lambda test: (test[0] / test[1]).min())
-        return ~(evidence >= nats)
+        return Progress(evidence, np.full(len(evidence), nats))
 
     def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
         """Return about how many plays resolve a gap to the nearest arm, if its variance falls as the plays grow."""
@@ -135,23 +144,31 @@ class PairwiseAsymptotic(StoppingRule):
         if self.next_look(state.n_plays - 1) != state.n_plays:
             return NOT_YET
         for tolerance, nats in self.thresholds(state.n_plays, state.epsilon):
-            nearest, evidence = self._least(state, tolerance, nats)
-            if evidence >= nats:
+            found = self._cautiously(state, tolerance, nats)
+            nearest = int(found.argmin())
+            if found[nearest] >= nats:
+                by = tuple("" if i == state.leader else BY_ESTIMATES for i in range(len(found)))
+                self._found = RuledOut(
+                    state.leader, by, np.where(np.arange(len(found)) == state.leader, math.nan, found)
+                )
                 arm = state.bandit.arms[nearest]
                 reason = (
                     f"{no_better(state)}: of all others the estimates rule out {arm} least, by "
-                    f"{evidence:.2f} of {nats:.2f} nats"
+                    f"{found[nearest]:.2f} of {nats:.2f} nats"
                 )
                 return Verdict(True, reason, "asymptotic", state.leader, assumed_by(state, PairwiseEstimator))
         return NOT_YET
 
-    def _least(self, state: PolicyState, tolerance: float, nats: float) -> tuple[int, float]:
-        """Return the arm of the least evidence and how much that is, as far as it matters to a test."""
+    def _cautiously(self, state: PolicyState, tolerance: float, nats: float) -> NDArray[np.float64]:
+        """Return the evidence against each arm, as far as it matters to a test."""
         found = _evidence(state, state.cautious, tolerance)
         if found.min() >= nats:  # that at equal means is worked out where the estimates would stop
             found = np.minimum(found, _evidence(state, state.decisive(tolerance), tolerance))
-        nearest = int(found.argmin())
-        return nearest, float(found[nearest])
+        return found
+
+    def ruled_out(self) -> RuledOut | None:
+        """Return the evidence against each arm when it stopped; infinite without a variance."""
+        return self._found
 
     def shown(self, state: PolicyState) -> Intervals:
         """Return asymptotic intervals of the arms."""

@@ -16,6 +16,7 @@ from pgcpe.plays.actions import Action
 from pgcpe.policies.rules.state import PolicyState, best_arm
 
 __all__ = [
+    "Progress",
     "RecommendationRule",
     "RuledOut",
     "SamplingRule",
@@ -70,11 +71,32 @@ class RuledOut(NamedTuple):
         For each arm the argument, in words; empty for the leader.
     nats
         Array over the arms: the evidence, infinite where the argument needs none, NaN for the leader.
+    bound
+        Array over the arms, in the unit of the reward: the upper end that was compared, of the leader the lower end;
+        None where none was.
     """
 
     leader: int
     by: tuple[str, ...]
     nats: Floats
+    bound: Floats | None = None
+
+
+class Progress(NamedTuple):
+    """How far a rule is with each arm but the leader, for those who want to see it.
+
+    Attributes
+    ----------
+    nats, asked
+        Arrays over the arms: the evidence against each, and how much rules it out; infinite evidence at the leader.
+    bounds
+        The ends that are compared instead, where they are: an arm that ends at the leader's lower end plus epsilon, or
+        below, is ruled out.
+    """
+
+    nats: Floats
+    asked: Floats
+    bounds: Intervals | None = None
 
 
 class SamplingRule(ABC):
@@ -178,6 +200,10 @@ class StoppingRule(ABC):
 
     def ruled_out(self) -> RuledOut | None:
         """Return by which argument each arm was ruled out when it stopped; None if it does not say."""
+        return None
+
+    def progress(self, state: PolicyState) -> Progress | None:
+        """Return how far it is with each arm; None if it does not say."""
         return None
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.confidence.intervals import Intervals
-from pgcpe.policies.rules.base import NOT_YET, RuledOut, StoppingRule, Verdict
+from pgcpe.policies.rules.base import NOT_YET, Progress, RuledOut, StoppingRule, Verdict
 from pgcpe.policies.rules.state import PolicyState
 
 __all__ = ["MonitoredRules"]
@@ -84,3 +84,7 @@ class MonitoredRules(StoppingRule):
     def ruled_out(self) -> RuledOut | None:
         """Return what the deciding rule says."""
         return self._deciding.ruled_out()
+
+    def progress(self, state: PolicyState) -> Progress | None:
+        """Return what the deciding rule says."""
+        return self._deciding.progress(state)

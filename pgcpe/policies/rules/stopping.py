@@ -12,21 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.confidence.intervals import Intervals, probability
-from pgcpe.estimators.base import Comparison, EndLevels, IntervalEstimator, PairwiseEstimator
+from pgcpe.estimators.base import IntervalEstimator
 from pgcpe.plays.actions import Action
-from pgcpe.policies.rules.base import NOT_YET, StoppingRule, Verdict
+from pgcpe.policies.rules.base import NOT_YET, Progress, RuledOut, StoppingRule, Verdict
 from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels, evidence_in_pairs, naming_share
+from pgcpe.policies.rules.leader_bounds import LeaderBounds
 from pgcpe.policies.rules.state import NamedLeader, PolicyState
 
 __all__ = [
     "DirectPairs",
-    "LeaderBounds",
     "MostPlayed",
     "PairwiseGLR",
     "SeparatedIntervals",
     "SeparatedOrRuledOut",
     "merging_assumed",
 ]
+
+
+BY_BOUNDS, BY_PLAYS = "bounds", "direct plays"
+"""The arguments by which arms are ruled out, in words."""
 
 
 class SeparatedIntervals(StoppingRule):
@@ -110,6 +114,10 @@ class PairwiseGLR(StoppingRule):
             counts = state.plays, state.rewards, state.named
             self._last = state, evidence_in_pairs(self._levels, *counts, state.leader, state.epsilon)
         return self._last[1]
+
+    def progress(self, state: PolicyState) -> Progress:
+        """Return the evidence of direct plays, for each arm the statistic that comes nearest to ruling it out."""
+        return Progress(*self._evidence(state))
 
     def unresolved(self, state: PolicyState) -> NDArray[np.bool_]:
         """Return which arms are not ruled out by direct plays."""
@@ -197,49 +205,6 @@ def _ruled_out(state: PolicyState, nearest: Action, evidence: float, threshold: 
     )
 
 
-class LeaderBounds:
-    """Bounds by which a leader is separated: its lower end, and upper ends that each hold for one fixed arm.
-
-    Only the upper end of the best arm can make a wrong stop, so that what an upper end may err in is not divided among
-    the arms. That of the lower ends is, but for what began when the leader was named.
-
-    Parameters
-    ----------
-    direct
-        The ends by own plays.
-    models
-        What those of the other estimators may err in.
-    """
-
-    def __init__(self, direct: DirectEnds, models: EndLevels) -> None:
-        self._direct, self._models, self._began = direct, models, False
-        self._last: tuple[PolicyState, Intervals] | None = None
-
-    def of(self, state: PolicyState, contenders: NDArray[np.bool_]) -> Intervals:
-        """Return the bounds, those of contenders as tight as the comparison needs; once for each state."""
-        if self._last is None or self._last[0] is not state:
-            self._last = state, self._work_out(state, contenders)
-        return self._last[1]
-
-    def _work_out(self, state: PolicyState, contenders: NDArray[np.bool_]) -> Intervals:
-        models = [model for model in state.models if isinstance(model, IntervalEstimator)]
-        if not self._began:
-            self._began = True
-            served = [model.served_ for model in models if isinstance(model, PairwiseEstimator)]
-            alone = ~np.any([np.zeros(len(state.plays), dtype=np.bool_), *served], axis=0)
-            self._direct.allow_more(alone, self._models.upper)
-        direct = self._direct.now(state.plays, state.rewards)
-        known = Intervals(direct.lower.copy(), direct.upper.copy())
-        if state.conflicts.any():
-            return known
-        named = [then.arm for then in state.named]
-        for model in models:
-            asked = Comparison(state.leader, contenders, state.epsilon, known)
-            found = model.compare(self._models, asked, named)
-            known = Intervals(np.maximum(known.lower, found.lower), np.minimum(known.upper, found.upper))
-        return known
-
-
 class SeparatedOrRuledOut(StoppingRule):
     """Stop when every other arm is separated from the leader by bounds or ruled out by direct plays, in pairs.
 
@@ -262,6 +227,7 @@ class SeparatedOrRuledOut(StoppingRule):
 
     def __init__(self, pairs: PairwiseGLR, bounds: LeaderBounds | None = None) -> None:
         self._pairs, self._bounds = pairs, bounds
+        self._found: RuledOut | None = None
 
     def _ends(self, state: PolicyState) -> Intervals:
         if self._bounds is None:
@@ -304,6 +270,7 @@ class SeparatedOrRuledOut(StoppingRule):
         by_intervals = len(arms) - 1 - by_pairs
         said = [f"{_number(by_intervals)} below it by their bounds"] if by_intervals else []
         said += [f"{_number(by_pairs)} ruled out by direct plays"] if by_pairs else []
+        self._found = self._arguments(state, overlapping)
         reason = f"{no_better(state)}: {', '.join(said)}"
         if not state.conflicts.any():
             assumed = assumed_by(state, IntervalEstimator) if by_intervals else merging_assumed(state)
@@ -311,6 +278,22 @@ class SeparatedOrRuledOut(StoppingRule):
         if merging_assumed(state):
             return Verdict(True, f"{reason}; but {in_doubt(state)}, by which others were merged", None, state.leader)
         return Verdict(True, reason, "direct", state.leader)
+
+    def _arguments(self, state: PolicyState, overlapping: NDArray[np.bool_]) -> RuledOut:
+        """Return by which argument each arm is ruled out: bounds where they do, else direct plays."""
+        ends, nats = self._ends(state), np.where(overlapping, self._pairs.evidence(state), math.nan)
+        by = [BY_PLAYS if pair else BY_BOUNDS for pair in overlapping]
+        by[state.leader] = ""
+        bound = np.where(np.arange(len(by)) == state.leader, ends.lower, ends.upper)
+        return RuledOut(state.leader, tuple(by), nats, bound)
+
+    def ruled_out(self) -> RuledOut | None:
+        """Return by which argument each arm was ruled out when it stopped."""
+        return self._found
+
+    def progress(self, state: PolicyState) -> Progress:
+        """Return the evidence of direct plays, and the bounds."""
+        return self._pairs.progress(state)._replace(bounds=self._ends(state))
 
 
 def _number(n: int) -> str:

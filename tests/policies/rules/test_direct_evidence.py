@@ -14,7 +14,7 @@ from pgcpe.estimators.base import Comparison, EndLevels
 from pgcpe.estimators.schedule import snapshot_share
 from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels, naming_share
 from pgcpe.policies.rules.state import NamedLeader
-from pgcpe.policies.rules.stopping import DirectPairs, LeaderBounds, PairwiseGLR, SeparatedOrRuledOut
+from pgcpe.policies.rules.stopping import DirectPairs, PairwiseGLR
 
 
 def test_the_shares_of_all_times_of_naming_sum_to_one():
@@ -142,16 +142,6 @@ def test_ends_of_a_named_leader_lie_within_those_of_all_arms():
     assert free.lower[0] > joint.lower[0]
     unnamed = trees.compare(EndLevels(0.04, 0.05), asked, [])
     assert unnamed.lower[0] < free.lower[0]  # only the region since the start, at its share over five arms
-
-
-def test_bounds_are_worked_out_once_for_a_state_and_by_own_plays_in_conflict():
-    bandit, plays, rewards = question(), [90.0] * 5, [80.0, 9.0, 9.0, 9.0, 9.0]
-    bounds = LeaderBounds(DirectEnds(EndLevels(0.01, 0.01), 5), EndLevels(0.02, 0.02))
-    rule = SeparatedOrRuledOut(PairwiseGLR(1e-300), bounds)
-    now = state(bandit, plays=plays, rewards=rewards, conflicts=np.array([False, True, False, False, False]))
-    assert bounds.of(now, np.ones(5, np.bool_)) is bounds.of(now, np.zeros(5, np.bool_))
-    assert rule.check(now)[:3:2] == (True, "direct")
-    assert rule.upper(now)[1] == pytest.approx(kt_interval(plays, rewards, 0.03).upper[1])  # it has no tree here
 
 
 def test_a_batch_across_the_naming_gives_what_single_plays_give():

@@ -48,6 +48,15 @@ def test_arms_are_separated_or_told_from_the_leader():
         0,
         (),
     )
+    said = rule.ruled_out()
+    assert (said.leader, said.by) == (0, ("", "bounds", "direct plays", "bounds", "direct plays"))
+    assert said.bound.tolist() == [0.6, 0.55, 0.65, 0.6, 0.7]  # what was compared: the lower end of the leader
+    evidence = pairwise_glr(plays, rewards, 0)
+    assert np.array_equal(said.nats, [np.nan, np.nan, evidence[2], np.nan, evidence[4]], equal_nan=True)
+    progress = rule.progress(some)
+    assert np.array_equal(progress.nats, pairwise_glr(plays, [50, 0, 20, 0, 45], 0))
+    assert progress.asked == pytest.approx(math.log(4 / 0.02))
+    assert progress.bounds.upper.tolist() == upper
 
 
 def test_in_conflict_only_direct_pairs_count():

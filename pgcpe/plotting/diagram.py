@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import networkx as nx
 
-from pgcpe.graphs.structure import causal_order, latents_of
+from pgcpe.graphs.explanation import explain
+from pgcpe.graphs.structure import States, causal_order, checked_graph, latents_of
 
-__all__ = ["drawn_part", "graph_as_svg"]
+__all__ = ["Diagram", "draw_graph", "drawn_part", "graph_as_svg"]
 
 MOST_DRAWN = 40
 """A graph with more variables than that is drawn around the treatments and the reward alone."""
@@ -30,6 +33,74 @@ class Box(NamedTuple):
     x: float
     y: float
     half_width: float
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """A drawing, which Jupyter shows.
+
+    Attributes
+    ----------
+    svg
+        The drawing as SVG.
+    words
+        What it shows, in words.
+    """
+
+    svg: str
+    words: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __str__(self) -> str:
+        return self.words
+
+    def save(self, path: str | Path) -> None:
+        """Write the drawing to an SVG file."""
+        Path(path).write_text(self.svg, encoding="utf-8")
+
+
+def draw_graph(
+    graph: nx.DiGraph, *, reward: str, action: Mapping[str, Any] | None = None, states: States | None = None
+) -> Diagram:
+    """Return a drawing of a graph, with what an action sets cut off from its causes and what is adjusted for hatched.
+
+    It needs no colour and no matplotlib: black boxes are set, dotted arrows are cut, hatched boxes are adjusted for
+    where the effect is computed from observation, dashed ones are hidden, and the reward has a double border. Of a
+    graph of more than forty variables the part around the action and the reward is drawn.
+
+    Parameters
+    ----------
+    graph
+        A pgmpy `DAG`, network or `ADMG`, or any networkx `DiGraph`.
+    reward
+        The reward.
+    action
+        What is set: an `Action`, or any mapping of variable to state.
+    states
+        As for `CausalBandit`; it breaks ties between adjustment sets.
+
+    Examples
+    --------
+    >>> from pgmpy.base import DAG
+    >>> graph = DAG([("severity", "drug"), ("severity", "recovered"), ("drug", "recovered")])
+    >>> print(draw_graph(graph, reward="recovered", action={"drug": 1}))
+    severity -> drug (cut), severity -> recovered, drug -> recovered; set: drug = 1; adjusted for: severity
+    """
+    checked = checked_graph(graph)
+    values = {v: str(state) for v, state in (action or {}).items()}
+    why = explain(checked, values, reward, states=states) if values else None
+    adjusted = {v for _, z in (why.sequence if why else None) or [] for v in z}
+    shown = drawn_part(checked, reward, list(values), adjusted)
+    svg = graph_as_svg(checked, reward=reward, values=values, adjusted=adjusted, shown=shown)
+    parts = [", ".join(f"{a} -> {b}{' (cut)' if b in values else ''}" for a, b in checked.subgraph(shown).edges)]
+    if values:
+        parts.append("set: " + ", ".join(f"{v} = {state}" for v, state in values.items()))
+        parts.append(f"adjusted for: {', '.join(sorted(adjusted)) or 'nothing'}")
+    if hidden := sorted(latents_of(checked) & shown):
+        parts.append(f"hidden: {', '.join(hidden)}")
+    return Diagram(svg, "; ".join(part for part in parts if part))
 
 
 def drawn_part(

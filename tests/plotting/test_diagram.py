@@ -7,8 +7,8 @@ import networkx as nx
 import pytest
 from helpers import dag, random_questions
 
-from pgcpe import load_network
-from pgcpe.study.drawing import MOST_DRAWN, drawn_part, graph_as_svg
+from pgcpe import do, load_network
+from pgcpe.plotting.diagram import MOST_DRAWN, draw_graph, drawn_part, graph_as_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -88,3 +88,16 @@ def test_names_are_escaped():
     assert sorted(texts) == ["a <b> & c = <1", 'y "z"']
     with pytest.raises(ValueError, match="at least one variable"):
         graph_as_svg(graph, reward='y "z"', values={}, shown=[])
+
+
+def test_an_action_is_cut_off_and_what_is_adjusted_for_is_found(tmp_path):
+    graph = load_network("data/two_visits.bif", latents=["frailty", "adherence"])
+    drawing = draw_graph(graph, reward="recovered", action=do(drug1="new"))
+    by_hand = graph_as_svg(graph, reward="recovered", values={"drug1": "new"}, adjusted=["severity1"])
+    assert drawing._repr_svg_() == by_hand
+    assert "set: drug1 = new; adjusted for: severity1; hidden: adherence, frailty" in str(drawing)
+    assert str(drawing).count("(cut)") == graph.in_degree("drug1")
+    drawing.save(tmp_path / "graph.svg")
+    assert ET.parse(tmp_path / "graph.svg").getroot().tag == f"{SVG}svg"
+    plain = draw_graph(graph, reward="recovered")
+    assert "set" not in str(plain)
