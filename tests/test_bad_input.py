@@ -167,11 +167,6 @@ TABLE = [
     ("PooledCCPE", lambda: PooledCCPE(question(), delta=0.0), "delta must be between 0 and 1"),
     ("PooledCCPE", lambda: PooledCCPE(GRAPH), "bandit must be a CausalBandit"),
     ("PooledCCPE", lambda: PooledCCPE(question(), guarantee="proved"), "guarantee must be one of 'exact', 'direct'"),
-    (
-        "PooledCCPE",
-        lambda: PooledCCPE(question(), guarantee="numerical", model="trees"),
-        "guarantee='numerical' needs the tables of all ancestors of the reward",
-    ),
     ("PooledCCPE", lambda: PooledCCPE(question(), model="forest"), "model must be one of 'tables', 'trees', None"),
     ("PooledCCPE", lambda: PooledCCPE(question(), sampling="thompson"), "sampling must be one of 'cycle', 'progress'"),
     (

@@ -12,6 +12,7 @@ PACKAGE = Path(pgcpe.__file__).parent
 TESTED_WITH = {
     "estimators/forest_values.py": "estimators/test_pooled_trees.py",
     "estimators/node_equations.py": "estimators/test_bglm.py",
+    "estimators/tilted_bets.py": "estimators/test_tilted_tables.py",
     "graphs/formats.py": "graphs/test_load.py",
     "graphs/tables.py": "graphs/test_load.py",
     "models/tilted_search.py": "estimators/test_tilted_tables.py",

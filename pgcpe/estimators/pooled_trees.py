@@ -165,6 +165,12 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         return self._depth_of[key]
 
     @property
+    def rounds(self) -> SamplesBuffer:
+        """All plays told so far; it grows with them."""
+        started(self)
+        return self._rounds
+
+    @property
     def n_events_(self) -> int:
         """The number of arms with a tree."""
         return max(int(self.served_.sum()), 1)

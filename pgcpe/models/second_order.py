@@ -7,16 +7,31 @@ derivatives in a direction are those of a dual number carried through the same t
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe._numba import njit
 from pgcpe.models.derivatives import Layout, lay_out
 
-__all__ = ["PairOfActions"]
+__all__ = ["DifferenceOfActions", "PairOfActions"]
 
 Floats = NDArray[np.float64]
 NONE = np.zeros((0, 0))
+
+
+class DifferenceOfActions(Protocol):
+    """What searches ask of differences; as of `PairOfActions`."""
+
+    def difference(self, tables: Floats, first: int, second: int) -> tuple[float, Floats]:
+        """Return how much more the first action is worth than the second, and the derivative by every entry."""
+
+    def slopes(self, tables: Floats, pairs: NDArray[np.int64]) -> Floats:
+        """Return the derivatives of the first action's expected reward less the second's."""
+
+    def products(self, tables: Floats, pairs: NDArray[np.int64], directions: Floats) -> Floats:
+        """Return how `slopes` change along a direction at each point."""
 
 
 class PairOfActions:
@@ -56,7 +71,7 @@ class PairOfActions:
         tables
             Array of shape (points, entries): the probabilities.
         pairs
-            Integer array of shape (points, 2): the actions compared there.
+            Integer array of shape (points, 2): the actions compared there; -1 for one that is worth nothing.
 
         Returns
         -------
@@ -87,6 +102,8 @@ def _both(layout, tables, values, pairs, directions, out):  # type: ignore[no-un
             continue
         for k in range(2):
             a, sign = pairs[point, k], 1.0 - 2.0 * k
+            if a < 0:
+                continue
             lay_out(layout, a, prefix, level)
             direction = directions[point] if len(directions) else values[:0]
             _down(layout, a, tables[point], direction, prefix, level, w)

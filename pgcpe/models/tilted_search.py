@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pgcpe.confidence.tilted import Bets, log_evidence
 from pgcpe.models.search import Minimum, descend
-from pgcpe.models.second_order import PairOfActions
+from pgcpe.models.second_order import DifferenceOfActions
 from pgcpe.models.simplices import EDGE, RowsInBox
 
 __all__ = ["BetsOnTables", "TiltedNull"]
@@ -54,7 +54,7 @@ class BetsOnTables:
         Integer array of shape (epochs, 2): the leader of each epoch, and the arm.
     """
 
-    def __init__(self, bets: Bets, pair: PairOfActions, estimates: Floats, actions: NDArray[np.int64]) -> None:
+    def __init__(self, bets: Bets, pair: DifferenceOfActions, estimates: Floats, actions: NDArray[np.int64]) -> None:
         self.pair, self._bets, self._estimates, self._actions = pair, bets, estimates, actions
 
     def log_evidence(self, tables: Floats) -> tuple[float, Floats]:

@@ -47,8 +47,14 @@ EXACT = {
 ASYMPTOTIC = {"asymptotic looks": 0.9, "pairs since naming": 0.09, "pairwise GLR": 0.01}
 ASYMPTOTIC_LINKED = {**ASYMPTOTIC, "asymptotic looks": 0.8, "link test": 0.1}
 TILTED = {"bets on tables": 0.9, "pairs since naming": 0.09, "pairwise GLR": 0.01}
+TILTED_PAIRS = {
+    "bets on pairs": 0.6,
+    **{event: 0.5 * share for event, share in EXACT.items() if event.endswith(("end", "ends"))},
+    "pairs since naming": 0.09,
+    "pairwise GLR": 0.01,
+}
 NUMERICAL = {"coefficients": 0.5, "link test": 0.1, **{event: 0.4 * share for event, share in EXACT.items()}}
-"""How the delta of each guarantee is split; in the last five there is a share for what takes over."""
+"""How the delta of each guarantee is split; in the last six there is a share for what takes over."""
 
 GRAPH_TEST = 0.1
 """The share of delta of a test of the graph, taken off before all others."""
@@ -87,7 +93,8 @@ class PooledCCPE(Policy):
     **numerical**: stops when bets along the differences of the arms refute all tables for which another arm is better
     (`TiltedMartingale`), after a third to half of the plays of the exact guarantee; or, of a BGLM, when no coefficients
     that the plays allow make another arm better (`LikelihoodRatioSet`). The set is exact, the search over it numerical.
-    It needs tables, or a BGLM.
+    Where there are no tables it bets on the leader and each other arm by the variables of both trees, or by the tree of
+    one and direct plays of the other, beside bounds as the exact guarantee has them.
 
     All rules are watched, each at its own full delta: `stops` says when each first would have stopped; that of the
     numerical guarantee only where it decides or there is a BGLM, since its searches take long.
@@ -156,13 +163,13 @@ class PooledCCPE(Policy):
             raise ValueError("guarantee='direct' rests on no graph: leave check_graph out")
         self.guarantee, self.model, self.sampling, self.refresh = guarantee, model, sampling, refresh
         linked = isinstance(model, BGLM)
-        budgets = {name: ErrorBudget(shares, delta) for name, shares in _shares(model, guarantee, check_graph).items()}
-        rules = self._rules = _rules(bandit, budgets, linked=linked)
         models: list[Estimator] = [PooledTrees(refresh)]
         if (tables := _tables(bandit, None if linked else model)) is not None:
             models.append(tables)
-        if guarantee == "numerical" and not linked:
-            _check_searchable(bandit, tables)
+        by_tables = guarantee == "numerical" and _searchable(bandit, tables)
+        split = _shares(model, guarantee, by_tables, check_graph)
+        budgets = {name: ErrorBudget(shares, delta) for name, shares in split.items()}
+        rules = self._rules = _rules(bandit, budgets)
         if isinstance(model, BGLM):
             models.append(PooledBGLM(model))
         play = _sampling(sampling or DEFAULT[guarantee], rules[guarantee], observe=guarantee != "direct")
@@ -214,7 +221,9 @@ class PooledCCPE(Policy):
         return successor.tell(self._knowledge.told.samples())
 
 
-def _shares(model: str | BGLM | None, guarantee: str, check_graph: bool) -> dict[str, Mapping[str, float]]:
+def _shares(
+    model: str | BGLM | None, guarantee: str, by_tables: bool, check_graph: bool
+) -> dict[str, Mapping[str, float]]:
     """Return for each guarantee that is watched how its delta is split."""
     linked = isinstance(model, BGLM)
     shares: dict[str, Mapping[str, float]] = {
@@ -223,7 +232,7 @@ def _shares(model: str | BGLM | None, guarantee: str, check_graph: bool) -> dict
         "asymptotic": ASYMPTOTIC_LINKED if linked else ASYMPTOTIC,
     }
     if linked or guarantee == "numerical":
-        shares["numerical"] = NUMERICAL if linked else TILTED
+        shares["numerical"] = NUMERICAL if linked else TILTED if by_tables else TILTED_PAIRS
     if not check_graph:
         return shares
     left = 1.0 - GRAPH_TEST
@@ -233,7 +242,7 @@ def _shares(model: str | BGLM | None, guarantee: str, check_graph: bool) -> dict
     }
 
 
-def _rules(bandit: CausalBandit, budgets: Mapping[str, ErrorBudget], *, linked: bool) -> dict[str, StoppingRule]:
+def _rules(bandit: CausalBandit, budgets: Mapping[str, ErrorBudget]) -> dict[str, StoppingRule]:
     """Return the rules of all guarantees, each with what it may spend of its own delta."""
     n_arms, listed = len(bandit.arms), len(bandit.listed)
     pairs = max(n_arms - 1, 1)
@@ -242,11 +251,14 @@ def _rules(bandit: CausalBandit, budgets: Mapping[str, ErrorBudget], *, linked: 
         """Return the rule for direct plays at its share of a budget."""
         return PairwiseGLR(PairLevels.spend(budget, pairs, by="PairwiseGLR"))
 
+    def bounds(budget: ErrorBudget) -> LeaderBounds:
+        """Return the bounds of a leader at their share of a budget."""
+        own = DirectEnds(spend_ends(budget, "direct", n_arms, by="DirectEnds"), n_arms)
+        return LeaderBounds(own, spend_ends(budget, "tree", n_arms, by="PooledTrees"))
+
     def exact(budget: ErrorBudget) -> SeparatedOrRuledOut:
         """Return the exact rule at its share of a budget."""
-        own = DirectEnds(spend_ends(budget, "direct", n_arms, by="DirectEnds"), n_arms)
-        bounds = LeaderBounds(own, spend_ends(budget, "tree", n_arms, by="PooledTrees"))
-        return SeparatedOrRuledOut(in_pairs(budget), bounds)
+        return SeparatedOrRuledOut(in_pairs(budget), bounds(budget))
 
     direct, asymptotic = budgets["direct"], budgets["asymptotic"]
     ends = DirectEnds(spend_ends(direct, "direct", listed, by="DirectPairs"), listed)
@@ -262,12 +274,15 @@ def _rules(bandit: CausalBandit, budgets: Mapping[str, ErrorBudget], *, linked: 
     }
     if "numerical" in budgets:
         numerical = budgets["numerical"]
-        if linked:
+        if "coefficients" in numerical.shares:
             level = numerical.spend("coefficients", by="LikelihoodRatioSet")
             rules["numerical"] = LikelihoodRatioSet(level, exact(numerical))
-        else:
+        elif "bets on tables" in numerical.shares:
             level = numerical.spend("bets on tables", by="TiltedMartingale")
             rules["numerical"] = TiltedMartingale(level, in_pairs(numerical))
+        else:  # whichever of the others leads could be returned in place of the best arm
+            level = numerical.spend("bets on pairs", over=pairs, by="TiltedMartingale")
+            rules["numerical"] = TiltedMartingale(level, in_pairs(numerical), bounds(numerical))
     return rules
 
 
@@ -287,19 +302,12 @@ def _tables(bandit: CausalBandit, model: str | None) -> TableModel | None:
     return tables if small else None
 
 
-def _check_searchable(bandit: CausalBandit, tables: TableModel | None) -> None:
-    """Check that there are tables, and that they can be searched."""
+def _searchable(bandit: CausalBandit, tables: TableModel | None) -> bool:
+    """Return whether there are tables that can be searched."""
     if tables is None:
-        raise ValueError(
-            "guarantee='numerical' needs the tables of all ancestors of the reward, all recorded and not too large "
-            "(see model='tables'), or a BGLM, as in model=BGLM('logit')"
-        )
+        return False
     started = clone(tables).start(bandit.recording(tables.required(bandit)))
-    if not started.table_counts.layout.has_at_most(MOST_CONFIGURATIONS):
-        raise ValueError(
-            "the ancestors of the reward and the arms have too many configurations for guarantee='numerical': list "
-            "fewer arms, or ask for another guarantee"
-        )
+    return bool(started.table_counts.layout.has_at_most(MOST_CONFIGURATIONS))
 
 
 def _sampling(sampling: str, stopping: StoppingRule, *, observe: bool) -> SamplingRule:

@@ -11,7 +11,8 @@ import pytest
 from helpers import dag
 
 from pgcpe import CausalBandit, TableModel, do
-from pgcpe.estimators.tilted_tables import TiltedTables, epoch_start
+from pgcpe.estimators.tilted_bets import epoch_start
+from pgcpe.estimators.tilted_tables import TiltedTables
 
 
 @dataclass

@@ -47,6 +47,8 @@ POLICIES = {
         f"PooledCCPE {guarantee}": partial(PooledCCPE, guarantee=guarantee)
         for guarantee in ("exact", "direct", "asymptotic")
     },
+    "PooledCCPE numerical": partial(PooledCCPE, guarantee="numerical"),
+    "PooledCCPE numerical, no tables": partial(PooledCCPE, guarantee="numerical", model="trees"),
     **{
         f"PooledCCPE {guarantee} BGLM": partial(PooledCCPE, guarantee=guarantee, model=BGLM())
         for guarantee in ("exact", "direct", "asymptotic", "numerical")

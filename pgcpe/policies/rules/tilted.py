@@ -11,9 +11,13 @@ from threadpoolctl import ThreadpoolController
 
 from pgcpe.confidence.intervals import probability
 from pgcpe.estimators.base import PairwiseEstimator
+from pgcpe.estimators.pooled_trees import PooledTrees
 from pgcpe.estimators.table_model import TableModel
-from pgcpe.estimators.tilted_tables import TiltedTables, epoch_start
+from pgcpe.estimators.tilted_bets import epoch_start
+from pgcpe.estimators.tilted_pairs import TiltedPairs
+from pgcpe.estimators.tilted_tables import TiltedTables
 from pgcpe.policies.rules.base import NOT_YET, RuledOut, StoppingRule, Verdict
+from pgcpe.policies.rules.leader_bounds import LeaderBounds
 from pgcpe.policies.rules.state import PolicyState
 from pgcpe.policies.rules.stopping import PairwiseGLR, SeparatedOrRuledOut, assumed_by, no_better, without_merged
 
@@ -24,7 +28,7 @@ Floats = NDArray[np.float64]
 MARGIN = 0.05
 """So much more evidence than the level needs is asked, in nats: a search may end that much above the least."""
 
-BY_BETS, BY_PLAYS = "bets on the tables", "direct plays"
+BY_BETS, BY_BOUNDS, BY_PLAYS = "bets on {}", "bounds", "direct plays"
 
 
 @cache
@@ -43,6 +47,10 @@ class TiltedMartingale(StoppingRule):
     is needed, and no leader named beforehand; at the midpoints of tables and estimates what a bet says of all else
     cancels to third order.
 
+    Where hidden causes leave no tables a process belongs to the leader and an arm, and bets towards that leader
+    (`TiltedPairs`): whichever led could be returned, so the level is that of a pair. There may be pairs without bets,
+    and those whose bets use few of the plays. So an arm can be ruled out by bounds, too, as the exact rule has them.
+
     Numerical: the set of tables that is refuted is exact; that a search found those with the least evidence is not
     proved. It is only made where the estimates say stop to second order, the arm that is hardest to rule out first. An
     arm can be ruled out by direct plays in pairs instead, which have an error probability of their own, and which alone
@@ -51,18 +59,20 @@ class TiltedMartingale(StoppingRule):
     Parameters
     ----------
     level
-        The error probability of the process.
+        The error probability of a process: that of an arm, or that of a leader and an arm.
     otherwise
         The rule for direct plays.
+    bounds
+        Where there are no tables: the bounds that rule out arms, too. None: there are tables.
     """
 
     after_conflict = SeparatedOrRuledOut.after_conflict
 
-    def __init__(self, level: float, otherwise: PairwiseGLR) -> None:
+    def __init__(self, level: float, otherwise: PairwiseGLR, bounds: LeaderBounds | None = None) -> None:
         self._asked = MARGIN - math.log(probability("level", level))
-        self._otherwise = otherwise
-        self._bets: TiltedTables | None = None
-        self._witness: dict[int, Floats] = {}  # tables for which an arm is better, and which its bets did not refute
+        self._otherwise, self._bounds = otherwise, bounds
+        self._bets: TiltedTables | TiltedPairs | None = None
+        self._witness: dict[tuple[int, ...], Floats] = {}  # tables for which an arm is better, not refuted by its bets
         self._in_the_way = -1  # the arm that was not ruled out last time
         self._found: RuledOut | None = None
         self._verdict = NOT_YET
@@ -74,14 +84,16 @@ class TiltedMartingale(StoppingRule):
             j += 1
         return epoch_start(j)
 
-    def _begin(self, state: PolicyState) -> TiltedTables:
-        """Return the bets; begin an epoch if it is time."""
-        if self._bets is None:
-            counts, bandit = state.estimator(TableModel).table_counts, state.bandit
+    def _follow(self, state: PolicyState) -> TiltedTables | TiltedPairs:
+        """Return the bets; an epoch begins if it is time."""
+        bandit = state.bandit
+        if self._bets is None and self._bounds is None:
+            counts = state.estimator(TableModel).table_counts
             self._bets = TiltedTables(counts, bandit.reward_array, len(bandit.arms), state.epsilon)
-        if state.n_plays >= self._bets.due:
-            self._bets.begin(state.leader, state.n_plays)
-        return self._bets
+        bets = self._bets or TiltedPairs(bandit, state.estimator(PooledTrees).rounds, state.epsilon)
+        bets.follow(state.leader, state.n_plays)
+        self._bets = bets
+        return bets
 
     def _estimated(self, state: PolicyState) -> Floats:
         """Return the evidence against each arm to second order, in nats; infinite at the leader."""
@@ -112,49 +124,66 @@ class TiltedMartingale(StoppingRule):
 
     def _look(self, state: PolicyState) -> Verdict:
         """Return whether all others are ruled out now."""
-        bets, evidence = self._begin(state), self._estimated(state)
-        left = np.flatnonzero(self._otherwise.unresolved(state))
-        if not bets.epochs or (evidence[left] < self._asked).any() or self._still_in_the_way(bets, state, left):
+        bets, evidence = self._follow(state), self._estimated(state)
+        left = self._otherwise.unresolved(state)
+        if not bets.epochs or (evidence[left] < self._asked).any():
             return NOT_YET
-        nats = np.where(np.arange(len(evidence)) == state.leader, math.nan, self._otherwise.evidence(state))
+        bounded = left & ~self._overlapping(state, left)
+        left = left & ~bounded
+        if (left & ~bets.bets_against(state.leader)).any() or self._still_in_the_way(bets, state, left):
+            return NOT_YET
+        nats = np.where(bounded, math.inf, self._otherwise.evidence(state))
+        nats[state.leader] = math.nan
+        hardest_first = np.argsort(np.where(left, evidence, math.inf), kind="stable")[: np.count_nonzero(left)]
         with _threads().limit(limits=1, user_api="blas"):
-            for arm in left[np.argsort(evidence[left], kind="stable")]:
+            for arm in hardest_first:
                 nats[arm] = self._least(bets, state.leader, int(arm))
                 if not nats[arm] >= self._asked:
                     self._in_the_way = int(arm)
                     return NOT_YET
-        by_bets = np.isin(np.arange(len(nats)), left)
-        by = [BY_BETS if bet else BY_PLAYS for bet in by_bets]
+        by_bets = BY_BETS.format(bets.bet_on)
+        by = [by_bets if bet else BY_BOUNDS if bound else BY_PLAYS for bet, bound in zip(left, bounded, strict=True)]
         by[state.leader] = ""
         self._found = RuledOut(state.leader, tuple(by), nats)
-        reason, assumed = self._reason(state, nats, left), assumed_by(state, PairwiseEstimator)
+        reason, assumed = self._reason(state, nats, left, bounded), assumed_by(state, PairwiseEstimator)
         return Verdict(True, reason, "numerical", state.leader, assumed)
 
-    def _still_in_the_way(self, bets: TiltedTables, state: PolicyState, left: NDArray[np.intp]) -> bool:
+    def _overlapping(self, state: PolicyState, left: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which arms bounds do not separate from the leader: all, where there are none."""
+        if self._bounds is None:
+            return np.ones(len(left), dtype=np.bool_)
+        ends = self._bounds.of(state, left)
+        return np.asarray(ends.upper > ends.lower[state.leader] + state.epsilon)
+
+    def _still_in_the_way(self, bets: TiltedTables | TiltedPairs, state: PolicyState, left: NDArray[np.bool_]) -> bool:
         """Return whether tables found earlier are still not refuted: then no search is needed."""
         arm = self._in_the_way
-        if arm not in left or arm not in self._witness or (null := bets.null(state.leader, arm)) is None:
+        process = bets.process(state.leader, arm)
+        if arm < 0 or not left[arm] or process not in self._witness:
             return False
-        return null.contradicts(self._witness[arm], self._asked)
+        null = bets.null(state.leader, arm)
+        return null is not None and null.contradicts(self._witness[process], self._asked)
 
-    def _least(self, bets: TiltedTables, leader: int, arm: int) -> float:
+    def _least(self, bets: TiltedTables | TiltedPairs, leader: int, arm: int) -> float:
         """Return the least evidence of an arm against tables for which it is better; -infinity if it is not known."""
         null = bets.null(leader, arm)
         if null is None:
             return math.inf
-        least, self._witness[arm] = null.least(self._asked)
+        least, self._witness[bets.process(leader, arm)] = null.least(self._asked)
         return least
 
-    def _reason(self, state: PolicyState, nats: Floats, left: NDArray[np.intp]) -> str:
-        arms = state.bandit.arms
-        if len(left) == 0:
-            return f"{no_better(state)}: direct plays rule out all others"
-        nearest = left[int(nats[left].argmin())]
-        directly = len(arms) - 1 - len(left)
-        more = f", and direct plays {directly} of the others" if directly else ""
+    def _reason(self, state: PolicyState, nats: Floats, by_bets: NDArray[np.bool_], bounded: NDArray[np.bool_]) -> str:
+        """Return in words by what the others are ruled out."""
+        others = {"bounds": np.count_nonzero(bounded)}
+        others["direct plays"] = len(nats) - 1 - np.count_nonzero(by_bets) - others["bounds"]
+        if not by_bets.any():
+            by = " and ".join(f"{n} by {argument}" for argument, n in others.items() if n)
+            return f"{no_better(state)}: all others are ruled out, {by}"
+        nearest = int(np.where(by_bets, nats, math.inf).argmin())
+        more = "".join(f", and {argument} {n} of the others" for argument, n in others.items() if n)
         return (
-            f"{no_better(state)} for any tables that the plays allow: bets on them rule out {arms[nearest]} least, by "
-            f"{nats[nearest]:.2f} of {self._asked:.2f} nats{more}"
+            f"{no_better(state)} for any probabilities that the plays allow: bets on them rule out "
+            f"{state.bandit.arms[nearest]} least, by {nats[nearest]:.2f} of {self._asked:.2f} nats{more}"
         )
 
     def ruled_out(self) -> RuledOut | None:

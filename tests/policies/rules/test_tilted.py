@@ -9,11 +9,12 @@ from helpers import dag
 from policies.confounded import ARMS, environment, question
 
 from pgcpe import CausalBandit, PooledCCPE, SimulatedEnvironment, TableModel, do, expected_rewards
-from pgcpe.estimators.tilted_tables import epoch_start
+from pgcpe.estimators.tilted_bets import epoch_start
 from pgcpe.models import tilted_search
 from pgcpe.models.search import Minimum
 from pgcpe.paper import experiment_3
 from pgcpe.paper.instances import binary_network
+from pgcpe.policies.rules.base import NOT_YET
 from pgcpe.policies.rules.stopping import PairwiseGLR
 from pgcpe.policies.rules.tilted import MARGIN, TiltedMartingale
 
@@ -120,20 +121,93 @@ def test_once_plays_contradict_the_graph_direct_plays_decide():
     assert not rule.check(dataclasses.replace(told, rewards=many * 0.5)).stop
 
 
-def test_hidden_causes_have_no_tables():
-    bandit = CausalBandit(dag([("U", "X"), ("U", "Y"), ("X", "Y")], ["U"]), reward="Y", arms=[do(X=0), do(X=1)])
-    with pytest.raises(ValueError, match="needs the tables of all ancestors of the reward"):
-        PooledCCPE(bandit, guarantee="numerical")
+HIDDEN = {
+    "U": ([], lambda: 0.5),
+    "Z": ([], lambda: 0.4),
+    "X": (["Z"], lambda z: 0.2 + 0.6 * z),
+    "A": (["U"], lambda u: 0.2 + 0.6 * u),
+    "Y": (["X", "A", "Z", "U"], lambda x, a, z, u: 0.1 + 0.4 * x + 0.15 * a + 0.1 * z + 0.2 * u),
+}
+"""The effect of X is that given Z; A and Y have the hidden cause U in common, which leaves no formula for A."""
 
 
-def test_a_network_too_large_to_search_is_refused():
-    """Eighteen causes: two actions of 2^20 configurations are too many here, and not for the other guarantees."""
+def hidden():
+    network = binary_network(HIDDEN)
+    network.latents = {"U"}
+    return network
+
+
+def asked_of_hidden(**options):
+    bandit = CausalBandit(hidden(), reward="Y", arms=[do(), do(X=0), do(X=1), do(A=0), do(A=1)])
+    return PooledCCPE(bandit, **{**OPTIONS, "refresh": None, **options})
+
+
+def test_with_hidden_causes_it_bets_on_pairs():
+    """Of a leader and an arm: on the chain where both have a formula, on a tree and direct plays where one has none."""
+    policy = asked_of_hidden()
+    result = policy.run(SimulatedEnvironment(hidden(), seed=0), budget=6_000, progress=False)
+    assert (result.certificate, result.recommendation) == ("numerical", do(X=1))
+    assert set(result.table["ruled out by"]) <= {"", "bets on the pair", "bounds", "direct plays"}
+    by_bets = result.table["ruled out by"] == "bets on the pair"
+    assert {do(X=0), do(A=1)} & set(result.table["action"][by_bets])
+    asked = MARGIN - math.log(0.6 * 0.1 / 4)  # whichever of the four others leads
+    assert (result.table["nats"][by_bets] >= asked).all()
+    assert f"of {asked:.2f} nats" in result.stop_reason
+    shares = policy.error_budget.to_frame().set_index("event")
+    assert shares["over"]["bets on pairs"] == 4
+    assert shares["share"].sum() == pytest.approx(1.0)
+    assert (shares["spent by"] != "").all()
+
+
+@pytest.mark.slow
+def test_with_hidden_causes_it_stops_before_the_exact_rule():
+    """In the sum over six runs, and right in each."""
+    plays = {"numerical": 0, "exact": 0}
+    for guarantee in plays:
+        for seed in range(6):
+            policy = asked_of_hidden(guarantee=guarantee)
+            result = policy.run(SimulatedEnvironment(hidden(), seed=seed), budget=9_000, progress=False)
+            assert (result.certificate, result.recommendation) == (guarantee, do(X=1))
+            plays[guarantee] += result.n_plays
+    assert plays["numerical"] < 0.8 * plays["exact"]
+
+
+def test_with_hidden_causes_nothing_depends_on_how_plays_were_told():
+    policy = asked_of_hidden(epsilon=0.2)
+    rng = np.random.default_rng(0)
+    actions = [policy.bandit.playable[i] for i in rng.integers(5, size=400)]
+    samples = SimulatedEnvironment(hidden(), seed=3).perform(actions)
+    known = set()
+    for size in (400, 30, 1):
+        policy = asked_of_hidden(epsilon=0.2)
+        for start in range(0, 400, size):
+            policy.tell(actions[start : start + size], samples.rows(slice(start, start + size)))
+        known.add((policy.certified_at, policy.stop_reason))
+    assert len(known) == 1
+    assert known.pop()[0] is not None
+
+
+def test_bounds_rule_out_arms_where_there_are_no_tables():
+    """An arm whose bets rule out nothing, as its search fails, goes by bounds, of which it says no nats."""
+    policy = asked_of_hidden(epsilon=0.1)
+    policy.run(SimulatedEnvironment(hidden(), seed=0), budget=6_000, progress=False)
+    state, rule = policy.state, policy._stopping.rules["numerical"]
+    separated = np.arange(5) != state.leader
+    rule._overlapping = lambda state, left: ~separated
+    rule._verdict, rule._otherwise.unresolved = NOT_YET, lambda state: separated
+    verdict = rule.check(state)
+    assert verdict.stop
+    assert verdict.reason.endswith("all others are ruled out, 4 by bounds")
+    assert np.isinf(rule.ruled_out().nats[separated]).all()
+
+
+def test_a_network_too_large_to_search_goes_in_pairs():
+    """Eighteen causes: two actions of 2^20 configurations are too many to search, the formula of an arm is not."""
     causes = [f"X{i}" for i in range(18)]
     graph = dag([*((x, "M") for x in causes[:9]), *((x, "W") for x in causes[9:]), ("M", "Y"), ("W", "Y")])
     bandit = CausalBandit(graph, reward="Y", arms=[do(X0=0), do(X0=1)])
-    assert PooledCCPE(bandit, guarantee="asymptotic").ask()
-    with pytest.raises(ValueError, match="too many configurations for guarantee='numerical'"):
-        PooledCCPE(bandit, guarantee="numerical")
+    budget = PooledCCPE(bandit, guarantee="numerical").error_budget
+    assert "bets on pairs" in budget.shares
 
 
 def test_a_reward_of_other_values_than_0_and_1():
