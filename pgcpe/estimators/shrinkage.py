@@ -45,8 +45,7 @@ def additive_design(cards: tuple[int, ...]) -> Floats:
     return np.column_stack([np.ones(math.prod(cards)), *columns])
 
 
-@njit(cache=True)
-def drawn_shares(counts, design):  # type: ignore[no-untyped-def]
+def drawn_shares(counts: Floats, design: Floats) -> Floats:
     """Return the estimated shares of each row of a table, from the counts of all rows.
 
     A row with n plays, c of them in a state, is estimated by (c + M g) / (n + M): g is what a least-squares fit of the
@@ -67,8 +66,12 @@ def drawn_shares(counts, design):  # type: ignore[no-untyped-def]
     numpy.ndarray
         The shares, rows that sum to 1.
     """
-    rows, states = counts.shape
-    d = design.shape[1]
+    return np.asarray(_averaged(counts, *_additive_fit(counts, design)))
+
+
+def _additive_fit(counts: Floats, design: Floats) -> tuple[Floats, float]:
+    """Return the shares by the additive model, and how many degrees of freedom it used."""
+    states, d = counts.shape[1], design.shape[1]
     n = counts.sum(axis=1)
     seen = (design * n.reshape(-1, 1)).T @ design
     penalised = seen + RIDGE * np.eye(d)
@@ -76,10 +79,22 @@ def drawn_shares(counts, design):  # type: ignore[no-untyped-def]
     toward = design.T @ counts
     toward[0] += 0.5
     model = np.maximum(design @ np.linalg.solve(penalised, toward), LEAST)
-    for r in range(rows):
-        model[r] /= model[r].sum()
-    freedom = (states - 1) * np.trace(np.linalg.solve(penalised, seen))
+    model /= model.sum(axis=1, keepdims=True)
+    return model, (states - 1) * float(np.trace(np.linalg.solve(penalised, seen)))
 
+
+@njit(cache=True)
+def _averaged(counts, model, freedom):  # type: ignore[no-untyped-def]
+    """Return the candidates' shares, each weighted by the likelihood of every play under the estimate from all others.
+
+    Linear algebra is left to numpy, and sums are loops: to compile what numba has for them would take a fifth of the
+    time of the first use.
+    """
+    rows, states = counts.shape
+    n = np.zeros(rows)
+    for r in range(rows):
+        for k in range(states):
+            n[r] += counts[r, k]
     candidates = len(STRENGTHS)
     fit = np.zeros(candidates + 1)
     for r in range(rows):
@@ -90,14 +105,20 @@ def drawn_shares(counts, design):  # type: ignore[no-untyped-def]
                     strength = STRENGTHS[j]
                     fit[j] += c * math.log((c - 1.0 + strength * model[r, k]) / (n[r] - 1.0 + strength))
                 fit[candidates] += c * math.log((c - 0.5) / (n[r] - 1.0 + 0.5 * states))
-    fit[:candidates] -= CHARGE * freedom
-    weight = np.exp(fit - fit.max())
-    weight /= weight.sum()
+    greatest, total = fit[candidates], 0.0
+    for j in range(candidates):
+        fit[j] -= CHARGE * freedom
+        greatest = max(greatest, fit[j])
+    weight = np.empty(candidates + 1)
+    for j in range(candidates + 1):
+        weight[j] = math.exp(fit[j] - greatest)
+        total += weight[j]
 
     shares = np.empty((rows, states))
     for r in range(rows):
         for k in range(states):
-            shares[r, k] = weight[candidates] * (counts[r, k] + 0.5) / (n[r] + 0.5 * states)
+            share = weight[candidates] * (counts[r, k] + 0.5) / (n[r] + 0.5 * states)
             for j in range(candidates):
-                shares[r, k] += weight[j] * (counts[r, k] + STRENGTHS[j] * model[r, k]) / (n[r] + STRENGTHS[j])
+                share += weight[j] * (counts[r, k] + STRENGTHS[j] * model[r, k]) / (n[r] + STRENGTHS[j])
+            shares[r, k] = share / total
     return shares

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,9 @@ OTHERS_EVERY = 3
 
 ANY, NONE = -1, -2
 """In place of the arm of which a region bounds the lower end: any arm, or none."""
+
+NO_TURN = np.empty(0, dtype=np.intp)
+"""It is no arm's turn."""
 
 
 class Spent(NamedTuple):
@@ -153,9 +157,9 @@ class TreeBounds:
         nothing turns on the leader's ends, and only the arm in turn is worked out.
         """
         self._at_level(level)
-        turn = -1
+        turn = NO_TURN
         if rounds != self._rounds:
-            self._rounds, turn, self._turn = rounds, self._turn, (self._turn + 1) % len(self._served)
+            self._rounds, turn, self._turn = rounds, np.array([self._turn]), (self._turn + 1) % len(self._served)
         ends = 2 if asked.contenders.any() else 0
         return self._tighten(counts, regions, rounds, regions.jointly(level), asked, ends, turn)
 
@@ -167,16 +171,23 @@ class TreeBounds:
         Of the leader that is its lower end alone.
         """
         spent = regions.for_leader(levels, named, max(int(np.count_nonzero(self._served)), 1))
-        self._tighten(counts, regions, rounds, spent, asked, 1, -1)
+        self._tighten(counts, regions, rounds, spent, asked, 1, NO_TURN)
         return self._tightest
 
     def _tighten(
-        self, counts: Counts, regions: Regions, rounds: int, spent: Spent, asked: Comparison, ends: int, turn: int
+        self,
+        counts: Counts,
+        regions: Regions,
+        rounds: int,
+        spent: Spent,
+        asked: Comparison,
+        ends: int,
+        turns: NDArray[np.intp],
     ) -> bool:
         return bool(
             _tighten(
                 *(self._forest, counts, regions.before, spent, self._served, self._bounds, rounds),
-                *(turn, ends, asked.leader, (asked.contenders, asked.epsilon)),
+                *(turns, ends, asked.leader, (asked.contenders, float(asked.epsilon))),
                 *(asked.intervals.lower[asked.leader], asked.intervals.upper.copy()),
             )
         )
@@ -184,10 +195,11 @@ class TreeBounds:
     def now(self, counts: Counts, regions: Regions, level: float) -> Intervals:
         """Return all bounds as of now, which is not remembered."""
         self._at_level(level)
-        bounds = Bounds(self._bounds.at.copy(), *_nothing_done(len(self._served)))
-        _work_out_all(self._forest, counts, regions.before, regions.jointly(level), self._served, bounds, 0)
-        lower, upper = bounds.at
-        return Intervals(lower, upper)
+        now = copy(self)
+        now._bounds = Bounds(self._bounds.at.copy(), *_nothing_done(len(self._served)))
+        nothing = Comparison(0, np.zeros(len(self._served), dtype=np.bool_), 0.0, now._tightest)
+        now._tighten(counts, regions, 0, regions.jointly(level), nothing, 0, np.arange(len(self._served)))
+        return now._tightest
 
     def _at_level(self, level: float) -> None:
         if level != self._level:
@@ -207,8 +219,8 @@ def _nothing_done(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray
 
 
 @njit(cache=True)
-def _tighten(forest, counts, before, spent, served, bounds, rounds, turn, ends, leader, asked, lower, upper):  # type: ignore[no-untyped-def]
-    """Work out ends of the leader and of the arm whose turn it is, then upper ends as long as they are in the way.
+def _tighten(forest, counts, before, spent, served, bounds, rounds, turns, ends, leader, asked, lower, upper):  # type: ignore[no-untyped-def]
+    """Work out ends of the arms whose turn it is and of the leader, then upper ends as long as they are in the way.
 
     Of the leader so many ``ends``, its lower one first. ``lower`` is its lower end by all that is known, ``upper`` the
     upper ends of the arms, which are used up. Of those in the way it is ``asked`` only whether they still are. Return
@@ -216,15 +228,16 @@ def _tighten(forest, counts, before, spent, served, bounds, rounds, turn, ends, 
     """
     contenders, epsilon = asked
     any_ = False
-    for i, wanted in ((turn, 2), (leader, ends)):
+    for k in range(len(turns) + 1):
+        i, wanted = (turns[k], 2) if k < len(turns) else (leader, ends)
         for end in range(wanted if i >= 0 and served[i] else 0):
             new = _work_out(forest, counts, before, spent, bounds, rounds, end, i, math.nan)
             any_ |= new and (i == leader or contenders[i])
             upper[i] = min(upper[i], bounds.at[1, i])
     lowest = max(bounds.at[0, leader], lower) + epsilon
-    i = _in_the_way(upper, contenders, leader, lowest)
+    i, upper_end = _in_the_way(upper, contenders, leader, lowest), len(bounds.at) - 1  # compiled anew for a literal 1
     while i >= 0 and served[i] and bounds.done[1, i] != rounds:
-        any_ |= _work_out(forest, counts, before, spent, bounds, rounds, 1, i, lowest)
+        any_ |= _work_out(forest, counts, before, spent, bounds, rounds, upper_end, i, lowest)
         upper[i] = min(upper[i], bounds.at[1, i])
         i = _in_the_way(upper, contenders, leader, lowest)
     return any_
@@ -238,13 +251,6 @@ def _in_the_way(upper, contenders, leader, lowest):  # type: ignore[no-untyped-d
         if contenders[i] and i != leader and upper[i] > lowest and (highest < 0 or upper[i] > upper[highest]):
             highest = i
     return highest
-
-
-@njit(cache=True)
-def _work_out_all(forest, counts, before, spent, served, bounds, rounds):  # type: ignore[no-untyped-def]
-    for i in range(len(served)):
-        for end in range(2 if served[i] else 0):
-            _work_out(forest, counts, before, spent, bounds, rounds, end, i, math.nan)
 
 
 @njit(cache=True)
