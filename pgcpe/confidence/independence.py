@@ -192,38 +192,64 @@ def _log_evidence(counts, start, cells, groups, states):  # type: ignore[no-unty
     """Return the log e-value of a table that begins at `start` of a flat array."""
     product = halves = 0.0
     largest, added = 0.0, float(cells)  # the sum of all E_c as exp(largest) * added
-    total = np.empty(states)
+    without = 1.0  # exp(-largest)
+    total, own = np.empty(states), np.empty(groups)
     for c in range(cells):
         at = start + c * groups * states
-        n = 0.0
+        if not _any(counts, at, at + groups * states):  # E_c = 1
+            continue
+        seen = 0  # groups that have plays
+        for g in range(groups):
+            seen += _any(counts, at + g * states, at + (g + 1) * states)
         for s in range(states):
             total[s] = 0.0
             for g in range(groups):
                 total[s] += counts[at + g * states + s]
-            n += total[s]
-        if n == 0.0:  # E_c = 1
-            continue
-        null = -_times_log(n)  # the log of the largest likelihood without groups
-        for s in range(states):
-            null += _times_log(total[s])
-        full = -null
-        for g in range(groups):
-            full += _log_mixture(counts, at + g * states, states)
+        full, mixed = _log_evidence_of_cell(counts, at, total, own, seen)
         product += full
-        mixed = full
-        if groups > 2:
-            for g in range(groups):
-                rest = _log_mixture(counts, at + g * states, states) - null
-                rest += _log_mixture_of_rest(total, counts, at + g * states, states)
-                mixed = _log_add(mixed, rest - math.log(groups))
-            mixed -= math.log(2.0)
-            # full counts one half, the average over the groups the other
         halves += _log_add(0.0, mixed) - math.log(2.0)
         if mixed > largest:
-            added, largest = added * math.exp(largest - mixed), mixed
-        added += math.exp(mixed - largest) - math.exp(-largest)
+            added, largest, without = added * math.exp(largest - mixed), mixed, math.exp(-mixed)
+        added += math.exp(mixed - largest) - without
     mean = largest + math.log(max(added, 1e-300)) - math.log(cells)
     return _log_add(_log_add(product, halves), mean) - math.log(3.0)
+
+
+@njit(cache=True)
+def _any(counts, start, end):  # type: ignore[no-untyped-def]
+    """Return whether there are any counts."""
+    found = False
+    for i in range(start, end):
+        found |= counts[i] > 0
+    return found
+
+
+@njit(cache=True)
+def _log_evidence_of_cell(counts, at, total, own, seen):  # type: ignore[no-untyped-def]
+    """Return the log evidence of a cell by its full table, and the average of that with one group against all others.
+
+    `total` are its counts without groups; `own` is written to.
+    """
+    groups, states = len(own), len(total)
+    null = -_times_log(total.sum())  # the log of the largest likelihood without groups
+    for s in range(states):
+        null += _times_log(total[s])
+    pooled = _log_mixture(total, 0, states) - null  # of one group, or of an empty one against all others
+    if seen == 1:
+        return pooled, pooled
+    full = -null
+    for g in range(groups):
+        own[g] = _log_mixture(counts, at + g * states, states)
+        full += own[g]
+    if groups == 2:
+        return full, full
+    mixed = full  # the full table counts one half, the average over the groups the other
+    for g in range(groups):
+        rest = pooled
+        if own[g] < 0.0:  # it has plays: a likelihood is below 1
+            rest = own[g] + _log_mixture_of_rest(total, counts, at + g * states, states) - null
+        mixed = _log_add(mixed, rest - math.log(groups))
+    return full, mixed - math.log(2.0)
 
 
 @njit(cache=True)

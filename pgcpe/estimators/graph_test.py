@@ -43,6 +43,8 @@ class Layout(NamedTuple):
         For each statement, from one start to the next: the columns of what is conditioned on, and their strides.
     start, cells, groups, states
         The first entry of each table, and its shape.
+    same
+        Whether the variable and what is conditioned on are those of the statement before.
     """
 
     variable: Ints
@@ -54,6 +56,7 @@ class Layout(NamedTuple):
     cells: Ints
     groups: Ints
     states: Ints
+    same: Ints
 
 
 class StatementCounts:
@@ -90,20 +93,23 @@ class StatementCounts:
         self._disturbing = [_disturbing(self._bits, statement) for statement in self.statements]
         self._variable = [bit[s.variable] for s in self.statements]
         self._other = [0 if s.other is None else bit[s.other] for s in self.statements]
+        self._by_code = np.array([s.kind == "separation" for s in self.statements], dtype=np.bool_)
+        self._merging = np.array([s.kind == "merging" for s in self.statements], dtype=np.bool_)
+        self._touching: dict[str, NDArray[np.bool_]] = {}
         listed = list(dict.fromkeys([Action(), *actions]))
         own = listed if len(listed) <= MOST_ACTIONS else listed[:1]
-        self._keys: list[dict[Action, int]] = []
-        bits = [self._bits.bits(action) for action in own]
-        for i in range(len(self.statements)):
-            found = (self._key(i, action, some) for action, some in zip(own, bits, strict=True))
-            keys = dict.fromkeys(key for key in found if key is not None)
-            self._keys.append({key: block for block, key in enumerate(keys)})
+        self._keys: list[dict[Action, int]] = [{} if s.kind == "merging" else {NULL: 0} for s in self.statements]
+        for action in own:
+            bits = self._bits.bits(action)
+            for i in self._touched(action):
+                if (key := self._key(i, action, bits)) is not None:
+                    self._keys[i].setdefault(key, len(self._keys[i]))
         self._layout = self._laid_out(coding)
-        sizes = self._layout.cells * self._layout.groups * self._layout.states
-        self._counts = np.zeros(int(sizes.sum()))
+        self._cells_of_key = self._layout.cells // [max(len(keys), 1) for keys in self._keys]
+        size = int((self._layout.cells * self._layout.groups * self._layout.states).sum())
+        self._counts = np.zeros(size, dtype=np.int32)
         self._row: dict[Action, int] = {}
-        self._base = np.empty((0, len(self.statements)), dtype=np.intp)
-        self._group = np.empty((0, len(self.statements)), dtype=np.intp)
+        self._base = self._group = np.empty((len(self.statements), 0), dtype=np.intp)  # a column for each action played
 
     def _laid_out(self, coding: Coding) -> Layout:
         """Return where everything lies."""
@@ -121,7 +127,9 @@ class StatementCounts:
         start = np.concatenate([[0], np.cumsum(cells * groups * states)])[:-1]
         variable = [column[s.variable] for s in self.statements]
         other = [column.get(str(s.other), -1) for s in self.statements]
-        lists = (variable, other, given_start, given, stride, start, cells, groups, states)
+        about = [(s.variable, s.given) for s in self.statements]
+        same = [i > 0 and about[i] == about[i - 1] for i in range(len(about))]
+        lists = (variable, other, given_start, given, stride, start, cells, groups, states, same)
         return Layout(*(np.array(some, dtype=np.intp) for some in lists))
 
     def _n_groups(self, statement: Statement) -> int:
@@ -131,6 +139,21 @@ class StatementCounts:
         if statement.kind == "separation":
             return states
         return 2 if statement.other in statement.given else 1 + states
+
+    def _touched(self, action: Action) -> list[int]:
+        """Return the statements into which the plays of an action enter in a way of their own: not as observation does.
+
+        They are about merging, or an action sets something in them or what disturbs them.
+        """
+        for v in {*action}.difference(self._touching):
+            own = zip(self._disturbing, self._variable, self._other, strict=True)
+            about = [bool((d | x | w) & self._bits.bit[v]) for d, x, w in own]
+            self._touching[v] = np.array(about, dtype=np.bool_)
+        some = self._merging.copy()
+        for v in action:
+            some |= self._touching[v]
+        found: list[int] = np.flatnonzero(some).tolist()
+        return found
 
     def _key(self, i: int, action: Action, bits: int) -> Action | None:
         """Return which cells of its own an action has, ``do()`` for those of observation, None if it does not count.
@@ -150,13 +173,18 @@ class StatementCounts:
             return NULL
         return action if some == bits else Action({v: s for v, s in action.items() if self._bits.bit[v] & some})
 
-    def _entry(self, i: int, action: Action, bits: int) -> tuple[int, int]:
-        """Return the first cell and the group of the plays of an action; a cell of -1 if they do not count."""
-        statement, key = self.statements[i], self._key(i, action, bits)
-        if key is None or key not in self._keys[i]:
-            return -1, 0
-        per_key = self._layout.cells[i] // max(len(self._keys[i]), 1)
-        return int(self._keys[i][key] * per_key), self._group_of(statement, action)
+    def _entries(self, action: Action) -> tuple[Ints, Ints]:
+        """Return for each statement the first cell and the group of an action's plays; -1 if they do not count."""
+        bits, base = self._bits.bits(action), np.zeros(len(self.statements), dtype=np.intp)
+        group = np.where(self._by_code, BY_CODE, 0)
+        for i in self._touched(action):
+            key = self._key(i, action, bits)
+            if key is None or key not in self._keys[i]:
+                base[i] = -1
+            else:
+                base[i] = self._keys[i][key] * self._cells_of_key[i]
+                group[i] = self._group_of(self.statements[i], action)
+        return base, group
 
     def _group_of(self, statement: Statement, action: Action) -> int:
         w = statement.other
@@ -170,17 +198,15 @@ class StatementCounts:
 
     def add(self, samples: Samples) -> None:
         """Count plays, in the coding given at the start."""
-        for action in samples.actions:
-            if action not in self._row:
-                self._row[action] = len(self._row)
-                bits = self._bits.bits(action)
-                entries = np.array([self._entry(i, action, bits) for i in range(len(self.statements))], dtype=np.intp)
-                entries = entries.reshape(-1, 2)
-                self._base = np.vstack([self._base, entries[:, 0]])
-                self._group = np.vstack([self._group, entries[:, 1]])
+        if new := [action for action in samples.actions if action not in self._row]:
+            self._row |= {action: len(self._row) + k for k, action in enumerate(new)}
+            entries = [self._entries(action) for action in new]
+            self._base = np.column_stack([self._base, *(base for base, _ in entries)])
+            self._group = np.column_stack([self._group, *(group for _, group in entries)])
         rows = np.array([self._row[action] for action in samples.actions], dtype=np.intp)
         if len(samples) and self.statements:
-            _count(samples.codes, rows[samples.which], self._base, self._group, self._layout, self._counts)
+            codes = np.ascontiguousarray(samples.codes.T)
+            _count(codes, rows[samples.which], self._base, self._group, self._layout, self._counts)
 
     def log_evidence(self) -> Floats:
         """Return the log e-value of every statement from all counts."""
@@ -192,7 +218,7 @@ class StatementCounts:
         """Return the counts of a statement: cells by groups by states."""
         at = self._layout
         shape = at.cells[i], at.groups[i], at.states[i]
-        return self._counts[at.start[i] : at.start[i] + math.prod(shape)].reshape(shape).copy()
+        return self._counts[at.start[i] : at.start[i] + math.prod(shape)].reshape(shape).astype(np.float64)
 
 
 class GraphTest:
@@ -259,18 +285,24 @@ def _disturbing(bits: BitGraph, statement: Statement) -> int:
 @njit(cache=True)
 def _count(codes, row, base, group, at, counts):  # type: ignore[no-untyped-def]
     """Add one to the count of every statement's cell, group and state that a play falls into."""
+    n = codes.shape[1]
+    at_given = np.empty(n, dtype=np.intp)
     for s in range(len(at.variable)):
-        for i in range(len(codes)):
-            cell, g, v = base[row[i], s], group[row[i], s], codes[i, at.variable[s]]
-            if cell < 0 or v < 0:
-                continue
+        own = codes[at.variable[s]]
+        if not at.same[s]:
+            at_given[:] = 0
             for j in range(at.given_start[s], at.given_start[s + 1]):
-                code = codes[i, at.given[j]]
-                if code < 0:
-                    cell = -1
-                    break
-                cell += at.stride[j] * code
+                values, stride = codes[at.given[j]], at.stride[j]
+                for i in range(n):
+                    at_given[i] = at_given[i] + stride * values[i] if at_given[i] >= 0 and values[i] >= 0 else -1
+            for i in range(n):
+                if own[i] < 0:
+                    at_given[i] = -1
+        others = codes[at.other[s]]
+        for i in range(n):
+            cell, g = base[s, row[i]], group[s, row[i]]
             if g < 0:
-                g = codes[i, at.other[s]]
-            if cell >= 0 and g >= 0:
-                counts[at.start[s] + (cell * at.groups[s] + g) * at.states[s] + v] += 1.0
+                g = others[i]
+            if cell >= 0 and g >= 0 and at_given[i] >= 0:
+                entry = ((cell + at_given[i]) * at.groups[s] + g) * at.states[s] + own[i]
+                counts[at.start[s] + entry] += 1

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.independence import EqualMeans
-from pgcpe.estimators.graph_statements import statements_of
+from pgcpe.confidence.pairwise import transport_costs
+from pgcpe.estimators.graph_statements import Statement, statements_of
 from pgcpe.estimators.graph_test import GraphTest, StatementCounts
 from pgcpe.plays.actions import Action
 from pgcpe.plays.samples import Samples, SamplesBuffer
@@ -20,19 +21,37 @@ from pgcpe.policies.rules.state import PolicyState
 
 __all__ = ["GraphWatch", "MemberCheck", "MembersInTurn", "Refutation"]
 
-FIRST_LOOK, GROWTH, MANY = 20, 1.07, 500
+FIRST_LOOK, GROWTH, MANY = 20, 1.07, 400
 """The test is looked at after so many plays, and whenever they have grown by the factor: once more by it for every so
 many statements, so that looks take a small part of the time of a study."""
 
 LEAST_GAP = 0.05
 """A member whose mean is above the recommended arm's by less than this is not waited for."""
 
+ENOUGH = 3.0
+"""So much evidence of direct plays, in nats, that a member is not better by more than that stands for all plays asked.
+
+At one look about exp(-3) = .05 of the members that are better have it by chance; twenty plays leave a tenth of those
+unnoticed that are better by .2.
+"""
+
 SHOWN = 3
 
 
 class Refutation(NamedTuple):
-    """What refuted a graph: a statement of it, in words with its numbers, and after how many plays."""
+    """What refuted a graph: a statement of it, in words with its numbers, and after how many plays.
 
+    Attributes
+    ----------
+    statement
+        The strongest of those refuted.
+    words
+        It with its numbers.
+    n_plays
+        The plays told by then.
+    """
+
+    statement: Statement
     words: str
     n_plays: int
 
@@ -65,7 +84,7 @@ class GraphWatch:
     def start(self, bandit: CausalBandit) -> None:
         """Fix what is tested, for the variables that a bandit records."""
         possible = list(dict.fromkeys([*bandit.playable, *(a for a in bandit.listed if bandit.may_play(a))]))
-        coding = bandit.coding
+        coding, self._reward = bandit.coding, bandit.reward
         made = statements_of(
             bandit.graph,
             bandit.states,
@@ -107,8 +126,10 @@ class GraphWatch:
         each = self.level / 2.0 if self._blocks else self.level
         if test.is_refuted(each):
             strongest = int(np.argmax(np.log(test.weights) + test.highest))
+            statement = test.counts.statements[strongest]
             return Refutation(
-                f"{test.counts.statements[strongest]} (e-value {math.exp(min(test.highest[strongest], 700.0)):.3g}; "
+                statement,
+                f"{statement} (e-value {math.exp(min(test.highest[strongest], 700.0)):.3g}; "
                 f"all together {math.exp(min(test.combined, 700.0)):.3g} where {1.0 / each:.3g} refutes)",
                 n,
             )
@@ -116,23 +137,24 @@ class GraphWatch:
             if block.log_factor >= math.log(len(self._blocks) / each):
                 means = ", ".join(f"{a}: {m:.3f}" for a, m in zip(some[:SHOWN], block.means, strict=False))
                 more = f" and {len(some) - SHOWN} more" if len(some) > SHOWN else ""
-                return Refutation(f"equal effect of {means}{more} ({block.rounds} plays of each)", n)
+                merged = Statement("merging", self._reward, None, members=some)
+                return Refutation(merged, f"equal effect of {means}{more} ({block.rounds} plays of each)", n)
         return None
 
 
 class MemberCheck:
     """No certificate that rests on merging before the members of the merged classes were played themselves.
 
-    Every member that may be played needs a number of plays, and none may have a direct mean above the recommended arm's
-    by more than epsilon, at least .05. It guards against a graph that merges arms of different effect; it is no part of
-    the guarantee.
+    Every member that may be played needs a number of plays, or fewer that put it below the recommended arm by
+    themselves; and none may have a direct mean above the recommended arm's by more than epsilon, at least .05. It
+    guards against a graph that merges arms of different effect; it is no part of the guarantee.
 
     Parameters
     ----------
     bandit
         The question.
     least
-        How many plays of each member; 0 for no check.
+        How many plays of each member, where fewer do not say enough; 0 for no check.
     """
 
     def __init__(self, bandit: CausalBandit, least: int) -> None:
@@ -146,13 +168,15 @@ class MemberCheck:
         if not self.least:
             return []
         listed, plays = state.bandit.listed, state.listed_plays
+        h, gap = state.bandit.listed_index(state.bandit.arms[state.leader]), max(state.epsilon, LEAST_GAP)
         asked = self._merged & self._playable
-        if (few := asked & (plays < self.least)).any():
+        below = transport_costs(plays, state.listed_rewards, h, gap) >= ENOUGH
+        below[h] = False
+        if (few := asked & (plays < self.least) & ~below).any():
             return [listed[i] for i in np.flatnonzero(few)]
-        h = state.bandit.listed_index(state.bandit.arms[state.leader])
         means = state.listed_rewards / np.maximum(plays, 1.0)
         level = means[h] if plays[h] else state.estimates[state.leader]
-        better = np.flatnonzero(asked & (means > level + max(state.epsilon, LEAST_GAP)))
+        better = np.flatnonzero(asked & (means > level + gap))
         again = [listed[h]] if self._playable[h] and len(better) else []
         return [*again, *(listed[i] for i in better if i != h)]
 

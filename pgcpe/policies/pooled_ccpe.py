@@ -126,7 +126,8 @@ class PooledCCPE(Policy):
         by the graph is withdrawn, and plays of every listed arm itself decide.
     check_members
         With `check_graph`, no certificate that rests on merged arms is given before each of them that may be played was
-        played so often, and none looks better than the recommended arm by more than epsilon (at least .05). 0: off.
+        played so often, or is below the recommended arm by three nats of direct plays, and none looks better than it by
+        more than epsilon (at least .05). 0: off.
     epsilon, delta, seed
         As for `Policy`.
 

@@ -121,6 +121,33 @@ def test_weights_are_equal_by_kind_and_evidence_does_not_fall_back():
     assert test.n_plays == 3200
 
 
+def test_counts_are_those_of_a_plain_loop():
+    """Plays of all actions, some unlisted, with missing values: the tables are those of one play at a time."""
+    statements = statements_of(GRAPH, STATES, ACTIONS, variables=["Z", "X", "Y"])
+    statements.append(Statement("merging", "Y", None, members=(do(), do(X=1))))
+    coding, counts = counts_of(statements)
+    rng = np.random.default_rng(1)
+    actions = (*ACTIONS, do(W=1), do(X=1, W=0))
+    which = rng.integers(0, len(actions), 400)
+    codes = rng.integers(-1, 2, (400, 3)).astype(np.int32)
+    for k, action in enumerate(actions):
+        for variable, state in action.items():
+            if variable in coding.variables:
+                codes[which == k, coding.variables.index(variable)] = state
+    counts.add(Samples(coding, codes[:150], actions, which[:150]))
+    counts.add(Samples(coding, codes[150:], actions, which[150:]))
+    for i, statement in enumerate(statements):
+        expected = np.zeros_like(counts.table(i))
+        for row, action in zip(codes, (actions[k] for k in which), strict=True):
+            play = dict(zip(coding.variables, row.tolist(), strict=True))
+            alone, single = counts_of([statement])
+            single.add(Samples(alone, np.array([row], np.int32), (action,), np.zeros(1, np.intp)))
+            expected += single.table(0)
+            if -1 in (play[statement.variable], *(play[v] for v in statement.given)):
+                assert single.table(0).sum() == 0
+        np.testing.assert_array_equal(counts.table(i), expected)
+
+
 def test_no_statement_is_no_evidence():
     coding, counts = counts_of([])
     test = GraphTest(counts)

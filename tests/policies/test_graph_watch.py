@@ -108,6 +108,26 @@ def test_a_member_that_looks_better_is_played_again():
     assert policy.stopped
 
 
+def test_members_far_below_need_no_more_plays():
+    """Of a member that never succeeds, where the leader does three times of four, two plays do in place of twenty.
+
+    The evidence that n plays without a success are not better than 150 of 200 by .1 is the least over m of
+    200 kl(.75, m) - n log(1 - m - .1): 1.9 for one play, 3.8 for two, of 3 asked. A member as good as the leader has
+    n kl(.75, .85) = .03 n at most.
+    """
+    bandit = CausalBandit(WRONG, reward="Y", arms=[do(A=0, B=1), do(A=1, B=1), do(A=0, B=0), do(A=1, B=0)])
+    policy = PooledCCPE(bandit, check_graph=True, epsilon=0.1)
+    for action in (do(A=0, B=1), do(A=0, B=0)):
+        policy.tell([action] * 200, [{"Y": int(action["B"] and i % 4 > 0), **action} for i in range(200)])
+    assert policy.cancel().ask() == [do(A=1, B=1), do(A=1, B=0)]
+    plays = dict.fromkeys(policy.ask(), 0)
+    while not policy.stopped:
+        for action in policy.ask():
+            plays[action] += 1
+            policy.tell(action, {"Y": int(action["B"] and plays[action] % 4 > 0), **action})
+    assert plays == {do(A=1, B=1): 20, do(A=1, B=0): 2}
+
+
 def test_members_are_played_in_turn_and_kept_apart():
     bandit = asked(WRONG)
     policy = PooledCCPE(bandit, check_graph=True, check_members=0, epsilon=0.0)
