@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test holds it to the 
     from pgcpe.confidence.intervals import Intervals
     from pgcpe.environment.exact import expected_reward, expected_rewards
     from pgcpe.environment.protocol import Environment
+    from pgcpe.environment.reward_noise import RewardNoise
     from pgcpe.environment.simulator import SimulatedEnvironment
     from pgcpe.estimators import (
         BGLM,
@@ -89,6 +90,7 @@ __all__ = [
     "PropagatingInference",
     "RecommendationRule",
     "Result",
+    "RewardNoise",
     "Samples",
     "SamplingRule",
     "SequentialHalving",
@@ -151,6 +153,7 @@ _MODULE_OF = {
     "PropagatingInference": "policies",
     "RecommendationRule": "policies.rules",
     "Result": "policies",
+    "RewardNoise": "environment.reward_noise",
     "Samples": "plays.samples",
     "SamplingRule": "policies.rules",
     "SequentialHalving": "policies",

@@ -21,7 +21,8 @@ from pgcpe.graphs.states import did_you_mean, is_several, shown
 from pgcpe.graphs.structure import State, checked_graph, latents_of, states_of
 from pgcpe.plays.actions import Action, with_states
 from pgcpe.plays.encoding import Encoder
-from pgcpe.plays.reward_values import reward_array
+from pgcpe.plays.reward_scale import RewardScale
+from pgcpe.plays.reward_values import RewardWorth
 from pgcpe.plays.samples import Coding, Samples
 
 __all__ = ["CausalBandit"]
@@ -54,7 +55,14 @@ class CausalBandit:
     states
         The states of the variables of a bare graph, 0 and 1 for those not named.
     reward_values
-        The value in [0, 1] of each state of the reward. States 0 and 1 (or ``"0"`` and ``"1"``) need no map.
+        The value of each state of the reward, in [0, 1] or the `reward_range`. States 0 and 1 (or ``"0"`` and ``"1"``)
+        need no map.
+    reward_range
+        The least and the largest reward there can be, in the user's unit: ``(0, 60)`` for minutes of an hour. Without
+        `reward_values` the reward is then measured: told are numbers, and states that a network has for it are left
+        aside. What holds for it holds for any distribution on the range; the narrower that is, the fewer plays.
+    minimise
+        Whether less of the reward is better. Results, intervals and epsilon are in the user's unit and direction.
     merge_equal
         Whether arms of provably equal effect are merged.
 
@@ -63,7 +71,9 @@ class CausalBandit:
     graph : pgmpy.base.DAG
         The structure alone.
     states : dict
-        The states of every variable.
+        The states of every variable; a reward that is measured has none.
+    worth : RewardWorth
+        The range of the reward, its direction, and the values of its states.
     arms : tuple of Action
         One arm for each class of equal arms, in the order listed; its states are the network's.
     listed : tuple of Action
@@ -109,6 +119,8 @@ class CausalBandit:
         costs: Mapping[Action, float] | None = None,
         states: Mapping[str, Sequence[State]] | None = None,
         reward_values: Mapping[State, float] | None = None,
+        reward_range: tuple[float, float] | None = None,
+        minimise: bool = False,
         merge_equal: bool = True,
     ) -> None:
         self.graph = checked_graph(graph)
@@ -122,8 +134,12 @@ class CausalBandit:
             )
         self.reward = reward
         self._recorded: frozenset[str] | None = None
-        self.reward_array = reward_array(self.states[reward], reward, reward_values)
-        self.reward_array.setflags(write=False)
+        named = () if states is None else states
+        self.worth = RewardWorth.of(
+            reward, self.states[reward], reward_values, reward_range, minimise=minimise, named=reward in named
+        )
+        if self.worth.measured is not None:
+            del self.states[reward]
         self._answers = GraphAnswers(self.graph, reward, self.states)
         self._meant: dict[tuple[str, type, State], State] = {}
         self._listed_index: dict[Action, int] = {}
@@ -167,7 +183,7 @@ class CausalBandit:
             playable=None if self._plays_listed else self.playable,
             costs=self.costs,
             states=self.states,
-            reward_values=dict(zip(self.states[self.reward], self.reward_array.tolist(), strict=True)),
+            **self.worth.options,
             merge_equal=False,
         ).recording(self.required)
 
@@ -176,6 +192,16 @@ class CausalBandit:
     def may_play(self, action: Action) -> bool:
         """Return whether an action may be played; if `playable` was not said, all listed arms may, merged or not."""
         return action in self.costs or (self._plays_listed and self.listed_index(action) >= 0)
+
+    @property
+    def reward_scale(self) -> RewardScale:
+        """The range of the reward and its direction."""
+        return self.worth.scale
+
+    @property
+    def reward_array(self) -> NDArray[np.float64]:
+        """Of each state of the reward its share of the range, 1 for the best there is; 0 and 1 if it is measured."""
+        return self.worth.shares
 
     @property
     def may_observe(self) -> bool:
@@ -201,15 +227,20 @@ class CausalBandit:
             If it sets an unknown variable, a latent one or the reward, or a value is no state.
         """
         if not isinstance(action, Action):
-            return self._settable(with_states(action, self.states))
+            return self._with_states(action)
         if (i := self.listed_index(action)) >= 0:
             return self.listed[i]
         given = [(v, type(s), s) for v, s in zip(action.variables, action.states, strict=True)]
         if not all(setting in self._meant for setting in given):
-            found = self._settable(with_states(action, self.states))
+            found = self._with_states(action)
             self._meant |= zip(given, found.states, strict=True)
         states = tuple([self._meant[setting] for setting in given])
         return action if all(map(operator.is_, states, action.states)) else Action.of(action.variables, states)
+
+    def _with_states(self, action: Action | str) -> Action:
+        if self.worth.measured is not None and isinstance(action, (Action, str)):
+            self._settable(Action.parse(action) if isinstance(action, str) else action)
+        return self._settable(with_states(action, self.states))
 
     def _settable(self, action: Action) -> Action:
         """Return an action if all that it sets can be set, or raise."""
@@ -320,10 +351,16 @@ class CausalBandit:
 
     @cached_property
     def coding(self) -> Coding:
-        """The coding of what policies are told: the variables required, those of the formulas and, last, the reward."""
+        """The coding of what policies are told: the variables required, those of the formulas and, last, the reward.
+
+        A reward that is measured has no codes.
+        """
         kept = {*self.required, *self.formula_variables}
-        variables = (*(v for v in self.observed if v in kept), self.reward)
-        return Coding(variables, tuple(self.states[v] for v in variables))
+        variables = tuple(v for v in self.observed if v in kept)
+        measured = self.worth.measured
+        if measured is None:
+            variables = (*variables, self.reward)
+        return Coding(variables, tuple(self.states[v] for v in variables), measured)
 
     @cached_property
     def _encoder(self) -> Encoder:

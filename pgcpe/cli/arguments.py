@@ -80,13 +80,23 @@ def _question() -> Parser:
         "--reward",
         required=True,
         metavar="VARIABLE=STATE",
-        help="STATE counts 1, the others 0; VARIABLE for 0/1 states",
+        help="STATE counts 1, the others 0; VARIABLE for 0/1 states, or a number (see --reward-range)",
     )
+    question.add_argument(
+        "--reward-range",
+        nargs=2,
+        type=float,
+        metavar=("LOW", "HIGH"),
+        help="the reward is a number, never below LOW or above HIGH, as in --reward-range 0 60 for minutes",
+    )
+    question.add_argument("--minimise", action="store_true", help="less of the reward is better")
     question.add_argument("--size", type=_integer(0), help="how many variables an intervention sets")
     question.add_argument("--max-size", type=_integer(0), help="how many it sets at most (default 1)")
     question.add_argument("--variables", metavar="A,B", help="the variables that may be set (default: all)")
     question.add_argument("--values", metavar="yes,no", help="the states they may be set to (default: all)")
-    question.add_argument("--epsilon", type=float, default=0.05, help="tolerance (default %(default)s)")
+    question.add_argument(
+        "--epsilon", type=float, help="tolerance, in the unit of the reward (default: a twentieth of its range)"
+    )
     return question
 
 

@@ -7,7 +7,7 @@ import json
 
 import pandas as pd
 
-from pgcpe.cli.question import question
+from pgcpe.cli.question import question, tolerance
 from pgcpe.complexity import hard_arms, observation_probabilities
 from pgcpe.environment.exact import expected_rewards
 from pgcpe.graphs.explanation import Explanation, explain
@@ -19,10 +19,12 @@ __all__ = ["carry_out"]
 def carry_out(arguments: argparse.Namespace) -> int:
     """Print every arm: whether observation is enough for it, how it is estimated, and what it was merged with."""
     network, bandit = question(arguments)
+    scale, epsilon = bandit.reward_scale, tolerance(arguments, bandit)
     q = observation_probabilities(network, bandit)
     hard = [False] * len(q)
     if len(q) > 1:
-        hard = hard_arms(q, expected_rewards(network, bandit), arguments.epsilon).tolist()
+        shares = scale.share(expected_rewards(network, bandit))
+        hard = hard_arms(q, shares, epsilon / scale.width).tolist()
     reasons = {
         action.variables: explain(bandit.graph, action, bandit.reward, states=bandit.states)
         for action in bandit.canonical
@@ -55,7 +57,7 @@ def carry_out(arguments: argparse.Namespace) -> int:
     print(f"{bandit}\n\n{table.to_string(index=False, float_format='{:.4g}'.format)}")
     print(
         "\nq_a: how likely passive observation meets the arm in its rarest cell; 0 where it tells nothing of it."
-        f"\nhard: for its gap to the best, at epsilon = {arguments.epsilon:g}, observed so seldom that it has to be "
+        f"\nhard: for its gap to the best, at epsilon = {epsilon:g}, observed so seldom that it has to be "
         f"played: {sum(hard)} of {len(hard)} arms, if the truth is like {arguments.network}."
     )
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pgcpe.cli.question import question
+from pgcpe.cli.question import question, tolerance
 from pgcpe.experiments import STOPPING_POLICIES, plan
 
 __all__ = ["carry_out"]
@@ -13,11 +13,12 @@ __all__ = ["carry_out"]
 def carry_out(arguments: argparse.Namespace) -> int:
     """Simulate studies on a network, a guess of the truth, and print how many plays they take."""
     guess, bandit = question(arguments)
+    epsilon = tolerance(arguments, bandit)
     table = plan(
         bandit,
         guess,
         policies={name: STOPPING_POLICIES[name] for name in arguments.policy or STOPPING_POLICIES},
-        epsilon=arguments.epsilon,
+        epsilon=epsilon,
         delta=arguments.delta,
         runs=arguments.runs,
         budget=arguments.budget,
@@ -27,9 +28,7 @@ def carry_out(arguments: argparse.Namespace) -> int:
         print(table.to_json(orient="records", indent=2))
         return 0
     best = table.iloc[0]
-    print(
-        f"{bandit}, epsilon = {arguments.epsilon:g}, delta = {arguments.delta:g}, {arguments.runs} simulated studies\n"
-    )
+    print(f"{bandit}, epsilon = {epsilon:g}, delta = {arguments.delta:g}, {arguments.runs} simulated studies\n")
     print(table.to_string(index=False, float_format="{:,.4g}".format, formatters={"wrong": "{:.2f}".format}))
     more = "more than " if best.plays >= arguments.budget else "about "
     print(

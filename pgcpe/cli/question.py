@@ -18,7 +18,7 @@ from pgcpe.graphs.states import did_you_mean, find_state
 from pgcpe.graphs.structure import State, States, shortened, states_of
 from pgcpe.plays.actions import Action, interventions
 
-__all__ = ["check_picture", "graph", "names", "question", "settings"]
+__all__ = ["check_picture", "graph", "names", "question", "settings", "tolerance"]
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -55,7 +55,8 @@ def question(arguments: argparse.Namespace) -> tuple[Any, CausalBandit]:
     """Return the network, or the graph, and the bandit that the arguments describe."""
     network, given = graph(arguments)
     states = states_of(network, given)
-    reward, values = _reward(arguments.reward, states, arguments.network)
+    ends = None if arguments.reward_range is None else tuple(arguments.reward_range)
+    reward, values = _reward(arguments.reward, states, arguments.network, measured=ends is not None)
     actions = interventions(
         network,
         reward=reward,
@@ -65,7 +66,30 @@ def question(arguments: argparse.Namespace) -> tuple[Any, CausalBandit]:
         values=names(arguments.values, {str(s) for some in states.values() for s in some}) or None,
         states=given,
     )
-    return network, CausalBandit(network, reward=reward, reward_values=values, arms=actions, states=given)
+    costs = dict(_cost(text) for text in getattr(arguments, "cost", None) or ())
+    return network, CausalBandit(
+        network,
+        reward=reward,
+        arms=actions,
+        costs=costs,
+        states=given,
+        reward_values=values,
+        reward_range=ends,
+        minimise=arguments.minimise,
+    )
+
+
+def tolerance(arguments: argparse.Namespace, bandit: CausalBandit) -> float:
+    """Return epsilon, in the unit of the reward; a twentieth of its range where nothing is said."""
+    return bandit.reward_scale.tolerance if arguments.epsilon is None else float(arguments.epsilon)
+
+
+def _cost(text: str) -> tuple[Action, float]:
+    action, _, cost = text.rpartition("=")
+    try:
+        return Action.parse(action), float(cost)
+    except ValueError:
+        raise ValueError(f"--cost must be written like 'do()=0.1', but got {text!r}") from None
 
 
 def graph(arguments: argparse.Namespace) -> tuple[Any, dict[str, list[str]] | None]:
@@ -102,8 +126,11 @@ def graph(arguments: argparse.Namespace) -> tuple[Any, dict[str, list[str]] | No
     return dag, states
 
 
-def _reward(text: str, states: States, network: str) -> tuple[str, dict[State, float] | None]:
-    """Return the reward variable and what its states are worth, None where they are 0 and 1 and none is named."""
+def _reward(text: str, states: States, network: str, *, measured: bool) -> tuple[str, dict[State, float] | None]:
+    """Return the reward variable and what its states are worth, None where they are 0 and 1 and none is named.
+
+    One that is measured has no states.
+    """
     good: str | None = None
     if text in states or "=" not in text:
         reward = text
@@ -114,13 +141,17 @@ def _reward(text: str, states: States, network: str) -> tuple[str, dict[State, f
             f"--reward must name a variable of {network}, but got {reward!r}{did_you_mean(reward, states)}; "
             f"there are {shortened(', '.join(states), 400)}"
         )
+    if measured:
+        if good is not None:
+            raise ValueError(f"with --reward-range the reward is a number: write --reward {reward}, not {text!r}")
+        return reward, None
     if good is not None:
         best = find_state(states[reward], good, reward)
         return reward, {state: float(code == best) for code, state in enumerate(states[reward])}
     if {str(state) for state in states[reward]} != {"0", "1"}:
         raise ValueError(
             f"{reward} has the states {', '.join(map(str, states[reward]))}; say which one counts 1, as in "
-            f"--reward {reward}={states[reward][0]}"
+            f"--reward {reward}={states[reward][0]}, or --reward-range LOW HIGH if it is a number"
         )
     return reward, None
 

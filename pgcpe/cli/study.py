@@ -11,11 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from pgcpe.bandit import CausalBandit
 from pgcpe.cli.question import question
 from pgcpe.cli.run import POLICIES
 from pgcpe.graphs.states import did_you_mean
-from pgcpe.plays.actions import Action
 from pgcpe.study import Play, Study
 from pgcpe.study.ledger import DISPUTED, NOT_PERFORMED
 from pgcpe.study.rows import read_form
@@ -39,17 +37,7 @@ def carry_out(arguments: argparse.Namespace) -> int:
 
 def new(arguments: argparse.Namespace) -> int:
     """Make the file of a study, and say what it asks and what has to be recorded."""
-    network, bandit = question(arguments)
-    if arguments.cost:
-        costs = dict(_cost(text) for text in arguments.cost)
-        bandit = CausalBandit(
-            network,
-            reward=bandit.reward,
-            arms=bandit.listed,
-            costs=costs,
-            states=bandit.states,
-            reward_values=dict(zip(bandit.states[bandit.reward], bandit.reward_array.tolist(), strict=True)),
-        )
+    _, bandit = question(arguments)
     policy = POLICIES[arguments.policy](bandit, epsilon=arguments.epsilon, delta=arguments.delta, seed=arguments.seed)
     study = Study.create(
         arguments.file, policy, max_plays=arguments.max_plays, max_cost=arguments.max_cost, until=arguments.until
@@ -202,14 +190,6 @@ def _values(texts: Sequence[str] | None, study: Study) -> dict[str, str]:
             raise ValueError(f"--value must name a variable once, but {variable} is named twice")
         values[variable] = text.removeprefix(f"{variable}=")
     return values
-
-
-def _cost(text: str) -> tuple[Action, float]:
-    action, _, cost = text.rpartition("=")
-    try:
-        return Action.parse(action), float(cost)
-    except ValueError:
-        raise ValueError(f"--cost must be written like 'do()=0.1', but got {text!r}") from None
 
 
 def _as_json(play: Play) -> dict[str, Any]:

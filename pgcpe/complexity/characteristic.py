@@ -165,6 +165,8 @@ def informed_characteristic_time(network: Any, bandit: CausalBandit, *, gap: flo
     >>> round(informed_characteristic_time(question.network, question.bandit), 1)
     49.7
     """
+    if bandit.worth.measured is not None:
+        raise ValueError(f"the reward must have states, each worth 0 or 1, but {bandit.reward} is measured")
     if not np.isin(bandit.reward_array, (0.0, 1.0)).all():
         raise ValueError(f"the reward must be worth 0 or 1, but has the values {bandit.reward_array.tolist()}")
     likely, of_arms, r = _parents_of_reward(network, bandit)

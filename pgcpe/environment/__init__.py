@@ -2,6 +2,7 @@
 
 from pgcpe.environment.exact import expected_reward, expected_rewards
 from pgcpe.environment.protocol import Environment
+from pgcpe.environment.reward_noise import RewardNoise
 from pgcpe.environment.simulator import SimulatedEnvironment
 
-__all__ = ["Environment", "SimulatedEnvironment", "expected_reward", "expected_rewards"]
+__all__ = ["Environment", "RewardNoise", "SimulatedEnvironment", "expected_reward", "expected_rewards"]

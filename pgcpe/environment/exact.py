@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from pgcpe.bandit import CausalBandit
+from pgcpe.environment.reward_noise import RewardNoise, numbers_of
 from pgcpe.graphs.states import shown
 from pgcpe.graphs.structure import State
 from pgcpe.models.elimination import sum_out, tables_upstream
@@ -25,7 +26,12 @@ MOST_AT_ONCE = 65_536
 
 
 def expected_reward(
-    network: Any, action: Action, *, reward: str, reward_values: Mapping[State, float] | None = None
+    network: Any,
+    action: Action,
+    *,
+    reward: str,
+    reward_values: Mapping[State, float] | None = None,
+    reward_range: tuple[float, float] | None = None,
 ) -> float:
     """Return the exact expected reward of an action in a network, by variable elimination.
 
@@ -35,8 +41,8 @@ def expected_reward(
         A pgmpy ``DiscreteBayesianNetwork``.
     action
         The intervention; a state of probability zero may be set.
-    reward, reward_values
-        As for `CausalBandit`.
+    reward, reward_values, reward_range
+        As for `CausalBandit`; the states of a reward that is measured are named by numbers.
 
     Raises
     ------
@@ -49,12 +55,17 @@ def expected_reward(
     >>> round(expected_reward(load_network("asia"), do(), reward="dysp", reward_values={"yes": 0, "no": 1}), 4)
     0.564
     """
-    bandit = CausalBandit(network, reward=reward, arms=[action], reward_values=reward_values, merge_equal=False)
+    values, ends = reward_values, reward_range
+    bandit = CausalBandit(
+        network, reward=reward, arms=[action], reward_values=values, reward_range=ends, merge_equal=False
+    )
     return float(expected_rewards(network, bandit, progress=False).iloc[0])
 
 
-def expected_rewards(network: Any, bandit: CausalBandit, *, progress: bool | None = None) -> pd.Series[float]:
-    """Return the exact expected rewards of the arms of a bandit, from the network it was made of.
+def expected_rewards(
+    network: Any, bandit: CausalBandit, *, noise: RewardNoise | None = None, progress: bool | None = None
+) -> pd.Series[float]:
+    """Return the exact expected rewards of the arms of a bandit, in its unit, from the network it was made of.
 
     Parameters
     ----------
@@ -62,6 +73,9 @@ def expected_rewards(network: Any, bandit: CausalBandit, *, progress: bool | Non
         The network, whose tables the bandit does not keep.
     bandit
         The arms, the reward and its values.
+    noise
+        How a reward that is measured varies around the values of its states. By default the states are named by
+        numbers, and it does not.
     progress
         Whether to show a progress bar; by default where there is a terminal.
 
@@ -75,7 +89,7 @@ def expected_rewards(network: Any, bandit: CausalBandit, *, progress: bool | Non
     tables = tables_of(network)
     if missing := sorted({bandit.reward}.union(*bandit.canonical) - tables.keys()):
         raise ValueError(f"the network must have the variables of the bandit, but lacks {shown(*missing, show=str)}")
-    worth = dict(zip(bandit.states[bandit.reward], bandit.reward_array, strict=True))
+    worth = _worth(tables[bandit.reward], bandit, noise)
     rewards = np.empty(len(bandit.arms))
     hidden = None if progress is None else not progress
     with tqdm(total=len(rewards), desc="expected rewards", disable=hidden) as bar:
@@ -84,6 +98,17 @@ def expected_rewards(network: Any, bandit: CausalBandit, *, progress: bool | Non
             rewards[arms] = _rewards(tables, bandit.reward, worth, variables, np.array(codes, dtype=np.intp))
             bar.update(len(arms))
     return pd.Series(rewards, index=pd.Index(bandit.arms, dtype=object, tupleize_cols=False), name="expected reward")
+
+
+def _worth(table: Table, bandit: CausalBandit, noise: RewardNoise | None) -> dict[State, float]:
+    """Return what each state of the reward is worth on average, in the user's unit."""
+    if bandit.worth.values is not None:
+        return bandit.worth.values
+    if noise is None or noise.reward != bandit.reward:
+        values = numbers_of(table.states, bandit.reward, bandit.reward_scale)
+    else:
+        values = noise.mean(noise.worth(table.states))
+    return dict(zip(table.states, values.tolist(), strict=True))
 
 
 def arms_by_set(bandit: CausalBandit) -> dict[tuple[str, ...], list[int]]:

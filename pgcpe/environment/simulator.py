@@ -15,11 +15,13 @@ from pgcpe._checks import generator
 from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.environment.exact import expected_rewards
+from pgcpe.environment.reward_noise import RewardNoise
 from pgcpe.graphs.states import did_you_mean, is_several, shown
 from pgcpe.graphs.structure import causal_order, states_of, structure_of
 from pgcpe.models.network_tables import tables_of
 from pgcpe.plays.actions import Action
 from pgcpe.plays.frames import distinct_actions
+from pgcpe.plays.reward_scale import Measured
 from pgcpe.plays.samples import Coding, ForcedCodes, Samples
 
 __all__ = ["SimulatedEnvironment"]
@@ -39,11 +41,13 @@ class SimulatedEnvironment:
         A pgmpy ``DiscreteBayesianNetwork`` with a table for every variable. Its latents are sampled, never shown.
     seed
         Seed of the environment's own generator.
+    reward_noise
+        Makes the reward a number, drawn around the value of the state that the network draws for it.
 
     Raises
     ------
     ValueError
-        If a table is missing or does not fit the graph.
+        If a table is missing or does not fit the graph, or the noise does not fit the network.
 
     Examples
     --------
@@ -56,7 +60,9 @@ class SimulatedEnvironment:
     do(smoke=yes)   yes  yes
     """
 
-    def __init__(self, network: Any, *, seed: int | np.random.SeedSequence | None) -> None:
+    def __init__(
+        self, network: Any, *, seed: int | np.random.SeedSequence | None, reward_noise: RewardNoise | None = None
+    ) -> None:
         graph = structure_of(network)
         self.network, self.states = network, states_of(network)
         self._order = causal_order(graph)
@@ -69,6 +75,27 @@ class SimulatedEnvironment:
         self._checked: set[Action] = set()
         self._truth: dict[CausalBandit, pd.Series[float]] = {}
         self._rng = generator(seed)
+        self.reward_noise = reward_noise
+        if reward_noise is not None:
+            self._measure(reward_noise)
+
+    def _measure(self, noise: RewardNoise) -> None:
+        """Have the reward of samples be a number in place of a state."""
+        if not isinstance(noise, RewardNoise):
+            raise TypeError(f"reward_noise must be a RewardNoise, but got {shown(noise)}")
+        known = self.coding.variables
+        if noise.reward not in known:
+            raise ValueError(
+                f"reward_noise must name an observed variable of the network, but got {shown(noise.reward)}"
+                f"{did_you_mean(noise.reward, known)}"
+            )
+        self._worth = noise.worth(self.states[noise.reward])
+        self._told = [j for j, v in enumerate(known) if v != noise.reward]
+        self._measured = Coding(
+            tuple(known[j] for j in self._told),
+            tuple(self.coding.states[j] for j in self._told),
+            Measured(noise.reward, noise.scale),
+        )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SimulatedEnvironment:
         """Return one that will give the same samples; the tables, which never change, are shared."""
@@ -101,7 +128,7 @@ class SimulatedEnvironment:
     def expected_rewards(self, bandit: CausalBandit) -> pd.Series[float]:
         """Return the exact expected rewards of the arms of a bandit, which no policy asks for; worked out once."""
         if bandit not in self._truth:
-            self._truth[bandit] = expected_rewards(self.network, bandit, progress=False)
+            self._truth[bandit] = expected_rewards(self.network, bandit, noise=self.reward_noise, progress=False)
         return self._truth[bandit]
 
     def _draw(self, actions: tuple[Action, ...], which: NDArray[np.intp]) -> Samples:
@@ -129,7 +156,12 @@ class SimulatedEnvironment:
                 self._column,
                 codes[start:],
             )
-        return Samples(self.coding, codes, actions, which)
+        if self.reward_noise is None:
+            return Samples(self.coding, codes, actions, which)
+        state = codes[:, self.coding.variables.index(self.reward_noise.reward)]
+        drawn = self.reward_noise.draw(self._worth[state], self._rng)
+        rewards = self.reward_noise.scale.share(drawn)
+        return Samples(self._measured, codes[:, self._told], actions, which, rewards)
 
     def _compile(self, network: Any, graph: Any) -> None:
         """Lay all tables out in one array of cumulative probabilities.

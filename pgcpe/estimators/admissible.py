@@ -230,7 +230,11 @@ class AdmissibleSequence(IntervalEstimator):
         return self
 
     def expected_reward(
-        self, action: Action, outcome: str, outcome_values: Mapping[State, float] | None = None
+        self,
+        action: Action,
+        outcome: str,
+        outcome_values: Mapping[State, float] | None = None,
+        outcome_range: tuple[float, float] | None = None,
     ) -> Estimate:
         """Return the estimate of E[outcome | action] and its standard error.
 
@@ -244,7 +248,9 @@ class AdmissibleSequence(IntervalEstimator):
         action
             The intervention.
         outcome, outcome_values
-            The outcome and the value in [0, 1] of each of its states; 0 and 1 need no map.
+            The outcome and the value of each of its states, in [0, 1] or the range; 0 and 1 need no map.
+        outcome_range
+            The least and the largest value there can be. Without values of states the outcome is a number in the data.
 
         Raises
         ------
@@ -254,13 +260,19 @@ class AdmissibleSequence(IntervalEstimator):
         sklearn.exceptions.NotFittedError
             If nothing was fitted.
         """
-        counted, _ = self._counted_for([action], outcome, outcome_values)
+        counted, _ = self._counted_for([action], outcome, outcome_values, outcome_range)
         low, high = counted._reward_range
         value, variance, off = plug_in_value(tree_of(counted._forest, counted._counts, 0), low, high)
-        return Estimate(value, math.hypot(math.sqrt(variance), off))
+        scale = counted.bandit_.reward_scale
+        return Estimate(float(scale.value(value)), scale.width * math.hypot(math.sqrt(variance), off))
 
     def contrast(
-        self, a: Action, b: Action, outcome: str, outcome_values: Mapping[State, float] | None = None
+        self,
+        a: Action,
+        b: Action,
+        outcome: str,
+        outcome_values: Mapping[State, float] | None = None,
+        outcome_range: tuple[float, float] | None = None,
     ) -> Contrast:
         """Return the estimate of E[outcome | a] - E[outcome | b] and its standard error.
 
@@ -273,10 +285,10 @@ class AdmissibleSequence(IntervalEstimator):
         ----------
         a, b
             The interventions.
-        outcome, outcome_values
+        outcome, outcome_values, outcome_range
             As for `expected_reward`, which says what is raised too.
         """
-        counted, observed = self._counted_for([a, b], outcome, outcome_values)
+        counted, observed = self._counted_for([a, b], outcome, outcome_values, outcome_range)
         first, second = (counted.bandit_.index(counted.bandit_.action(action)) for action in (a, b))
         if first == second:
             return Contrast(0.0, 0.0)
@@ -287,19 +299,31 @@ class AdmissibleSequence(IntervalEstimator):
             forest, walks, _plays(observed), forest.all_levels(), trees, first, np.array([second])
         )
         spread = apart[0] + max(variance[first] - alone_first, 0.0) + max(variance[second] - alone[0], 0.0)
-        return Contrast(float(value[first] - value[second]), math.hypot(math.sqrt(spread), float(off.sum())))
+        width = counted.bandit_.reward_scale.width
+        se = math.hypot(math.sqrt(spread), float(off.sum()))
+        return Contrast(width * float(value[first] - value[second]), width * se)
 
     @property
     def _reward_range(self) -> tuple[float, float]:
         return float(self.bandit_.reward_array.min()), float(self.bandit_.reward_array.max())
 
     def _counted_for(
-        self, actions: Sequence[Action], outcome: str, outcome_values: Mapping[State, float] | None
+        self,
+        actions: Sequence[Action],
+        outcome: str,
+        outcome_values: Mapping[State, float] | None,
+        outcome_range: tuple[float, float] | None,
     ) -> tuple[Self, Samples]:
         """Return a copy that has counted the rows for the formulas of some actions, and these rows."""
         check_is_fitted(self, "graph_", msg="fit a graph and data first")
+        measured = outcome_range is not None and outcome_values is None
         bandit = CausalBandit(
-            self.graph_, reward=outcome, arms=actions, reward_values=outcome_values, states=self.states_
+            self.graph_,
+            reward=outcome,
+            arms=actions,
+            reward_values=outcome_values,
+            reward_range=outcome_range,
+            states={v: own for v, own in self.states_.items() if not (measured and v == outcome)},
         )
         for sequence, canonical in zip(bandit.sequences, bandit.canonical, strict=True):
             if sequence is None:

@@ -55,6 +55,11 @@ def modelled_graph(graph: nx.DiGraph, states: States, outcome: str | None, const
             "BGLM needs a graph whose hidden variables (bidirected edges) are the noise of single nodes, but "
             f"{', '.join(hidden)} is hidden; AdmissibleSequence takes hidden variables"
         )
+    if outcome is not None and outcome not in states:
+        raise ValueError(
+            f"BGLM needs nodes of two states, but the reward {outcome} is measured (reward_range); "
+            "AdmissibleSequence and trees take any reward, or reward_values says what two states of it are worth"
+        )
     if more := [v for v in modelled if len(states[v]) != 2]:
         raise ValueError(
             f"BGLM needs nodes of two states, but {more[0]} has {list(states[more[0]])}; "

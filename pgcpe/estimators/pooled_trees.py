@@ -105,7 +105,7 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         self._refresh = checked_refresh(self.refresh)
         self._rounds = SamplesBuffer(bandit.coding)
         self._arm_of_action, self._depth_of_action = self._arms_of(()), self._depths(())  # of those of the rounds
-        self._passive = np.zeros((len(bandit.coding.variables), max(map(len, bandit.coding.states))))
+        self._passive = np.zeros((len(bandit.coding.variables), max(map(len, bandit.coding.states), default=1)))
         self._of_actions: Playable | None = None
         self._of_playable = np.array([bandit.arm_index(action) for action in bandit.playable], dtype=np.int64)
         self._tested, self._all_tested, self._tested_level = np.zeros(len(bandit.arms)), 0, math.nan

@@ -238,10 +238,12 @@ class TableCounts:
     def __init__(self, graph: nx.DiGraph, bandit: CausalBandit) -> None:
         self.nodes = causal_order(graph)
         position = {v: i for i, v in enumerate(self.nodes)}
-        self.cards = tuple(len(bandit.states[v]) for v in self.nodes)
+        states = {**bandit.states, bandit.reward: tuple(range(len(bandit.reward_array)))}
+        self.cards = tuple(len(states[v]) for v in self.nodes)
         self.parents = tuple(tuple(position[p] for p in graph.predecessors(v)) for v in self.nodes)
-        self._codes = ForcedCodes(self.nodes, [bandit.states[v] for v in self.nodes])
-        self._columns = np.array([bandit.coding.variables.index(v) for v in self.nodes], dtype=np.int64)
+        self._codes = ForcedCodes(self.nodes, [states[v] for v in self.nodes])
+        column = {v: j for j, v in enumerate(bandit.coding.variables)}
+        self._columns = np.array([column.get(v, -1) for v in self.nodes], dtype=np.int64)
         number = {action: k for k, action in enumerate(dict.fromkeys([*bandit.arms, *bandit.playable]))}
         rows = self._codes.rows(number)  # as they are played: a treatment without effect still sets its node
         forced = self._codes.table[rows]
@@ -253,7 +255,8 @@ class TableCounts:
     def add(self, samples: Samples) -> None:
         """Count plays in the bandit's coding."""
         rows, layout = self._codes.rows(samples.actions), self.layout
-        _count(samples.codes, rows[samples.which], self._codes.table, self._columns, layout.arrays, self.counts)
+        plays = samples.codes, samples.known_rewards, rows[samples.which]
+        _count(plays, self._codes.table, self._columns, layout.arrays, self.counts)
 
     def by_node(self) -> list[Floats]:
         """Return for each node its counts, axes parents, then the node."""
@@ -273,7 +276,7 @@ def _modelled(bandit: CausalBandit) -> nx.DiGraph:
             f"nodes, but {', '.join(hidden)} is hidden; AdmissibleSequence takes hidden variables"
         )
     for v in graph:
-        cells = math.prod(len(bandit.states[u]) for u in (v, *graph.predecessors(v)))
+        cells = math.prod(len(bandit.states.get(u, bandit.reward_array)) for u in (v, *graph.predecessors(v)))
         if cells > MOST_CELLS:
             raise ValueError(f"the table of {v} would have {cells:,} entries; no study fills them")
     return graph
@@ -319,8 +322,12 @@ def variances(slopes, reference, p, n, width):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _count(codes, settings, forced, columns, layout, counts):  # type: ignore[no-untyped-def]
-    parents, cards, _, _, offset = layout
+def _count(plays, forced, columns, layout, counts):  # type: ignore[no-untyped-def]
+    """Add plays to the counts of every node that their actions leave free.
+
+    A reward that is measured has no column: a play counts for the two ends of its range, between which it lies.
+    """
+    (codes, rewards, settings), (parents, cards, _, _, offset) = plays, layout
     for play in range(len(codes)):
         setting = settings[play]
         for node in range(len(columns)):
@@ -331,4 +338,9 @@ def _count(codes, settings, forced, columns, layout, counts):  # type: ignore[no
                 if p < 0:
                     break
                 cell = cell * cards[p] + codes[play, columns[p]]
-            counts[offset[node] + cell * cards[node] + codes[play, columns[node]]] += 1
+            row = offset[node] + cell * cards[node]
+            if columns[node] >= 0:
+                counts[row + codes[play, columns[node]]] += 1
+            else:
+                counts[row] += 1.0 - rewards[play]
+                counts[row + 1] += rewards[play]

@@ -10,6 +10,7 @@ import pandas as pd
 
 from pgcpe._checks import whole_number
 from pgcpe.bandit import CausalBandit
+from pgcpe.environment.reward_noise import RewardNoise
 from pgcpe.environment.simulator import SimulatedEnvironment
 from pgcpe.experiments.running import MakePolicy, repeat
 from pgcpe.policies import CCPE, KLLUCB, LUCB, PooledCCPE, TopTwo
@@ -31,13 +32,14 @@ def plan(
     guess: Any,
     *,
     policies: Mapping[str, MakePolicy] | None = None,
-    epsilon: float = 0.05,
+    epsilon: float | None = None,
     delta: float = 0.05,
     runs: int = 20,
     budget: int = 100_000,
     seed: int = 0,
     n_jobs: int | None = None,
     progress: bool | None = None,
+    reward_noise: RewardNoise | None = None,
 ) -> pd.DataFrame:
     """Return how many plays a study is likely to take, by simulating it on a guess of the network.
 
@@ -61,6 +63,9 @@ def plan(
         The first of the seeds.
     n_jobs, progress
         As for `repeat`.
+    reward_noise
+        How a reward that is measured varies around what the states of the guess are worth; by default it does not, and
+        the states are named by numbers.
 
     Returns
     -------
@@ -81,7 +86,8 @@ def plan(
     0   LUCB      1.0    0.0
     """
     runs, seed = whole_number("runs", runs, 1), whole_number("seed", seed, 0, 2**62)
-    simulator = SimulatedEnvironment(guess, seed=None)
+    simulator = SimulatedEnvironment(guess, seed=None, reward_noise=reward_noise)
+    epsilon = bandit.reward_scale.tolerance if epsilon is None else epsilon
     simulator.expected_rewards(bandit)  # once, for all seeds and workers
     rows = repeat(
         {name: partial(make, epsilon=epsilon, delta=delta) for name, make in (policies or STOPPING_POLICIES).items()},
@@ -91,7 +97,7 @@ def plan(
         n_jobs=n_jobs,
         progress=progress,
     )
-    rows["wrong"] = rows["regret"] > epsilon + 1e-9
+    rows["wrong"] = rows["regret"] > epsilon + 1e-9 * bandit.reward_scale.width
     grouped = rows.groupby("policy", sort=False)
     table = pd.DataFrame(
         {

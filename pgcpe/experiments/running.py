@@ -216,7 +216,10 @@ def _row(policy: Any, plays: int, bandit: CausalBandit, truth: pd.Series[float] 
     recommended = bandit.action(policy.recommendation)
     if (i := bandit.index(recommended)) < 0:
         raise ValueError(f"a policy must recommend one of the arms, but {type(policy).__name__} did {recommended}")
-    regret = math.nan if truth is None else round(float(truth.max() - truth.iloc[i]), 9)
+    regret = math.nan
+    if truth is not None:
+        of_arm, best = float(truth.iloc[i]), float(truth.min() if bandit.reward_scale.minimise else truth.max())
+        regret = round(abs(best - of_arm), 9)
     return {
         "radius": _line(getattr(policy, "radii", "")),
         "epsilon": float(getattr(policy, "epsilon", math.nan)),

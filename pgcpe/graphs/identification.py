@@ -282,7 +282,8 @@ class SequenceSearch:
 
     def __init__(self, graph: BitGraph, treatments: int, outcome: int, states: States | None) -> None:
         self.graph, self.treatments, self.outcome = graph, treatments, outcome
-        self.arity = [2 if states is None else len(states[v]) for v in graph.variables]
+        known = {} if states is None else states  # an outcome that is measured has no states, and is in no set
+        self.arity = [len(known.get(v, (0, 1))) for v in graph.variables]
         # Variables that are no ancestors of a treatment or of the outcome can neither help nor matter.
         self.observed = graph.ancestors(treatments | outcome) & ~graph.latents & ~outcome
         self.above = {i: graph.ancestors(1 << i) for i in members(treatments)}

@@ -21,6 +21,7 @@ from pgcpe.graphs.states import did_you_mean, find_state, is_several, shown
 from pgcpe.graphs.structure import States
 from pgcpe.plays.actions import Action
 from pgcpe.plays.frames import MISSING, Rows, encode_column, row_named, rows_told, told_actions
+from pgcpe.plays.reward_scale import measured_shares
 from pgcpe.plays.samples import Codes, Coding, ForcedCodes, Samples
 
 __all__ = ["Encoder", "Question", "as_frame", "check_question"]
@@ -42,7 +43,7 @@ class Question(Protocol):
 
     @property
     def coding(self) -> Coding:
-        """The variables wanted, the reward last if there is one."""
+        """The variables wanted, the reward last if there is one; beside them a reward that is measured."""
 
     @property
     def required(self) -> Collection[str]:
@@ -50,7 +51,7 @@ class Question(Protocol):
 
     @property
     def reward_array(self) -> NDArray[np.float64] | None:
-        """The value of each state of the reward; None if there is none."""
+        """The share of its range that each state of the reward is worth; None if there is no reward."""
 
     @property
     def factors(self) -> Collection[tuple[str, frozenset[str]]]:
@@ -79,8 +80,8 @@ class Encoder:
         self._question, self._coding = question, question.coding
         self._forced = ForcedCodes(self._coding.variables, self._coding.states)
         self._cards = np.array([len(states) for states in self._coding.states], dtype=np.int32)
-        reward = () if question.reward_array is None else self._coding.variables[-1:]
-        self._needed = {*question.required, *reward}
+        self._reward = None if question.reward_array is None else self._coding.columns[-1]
+        self._needed = {*question.required, *(() if self._reward is None else (self._reward,))}
         self._optional = np.array([v not in self._needed for v in self._coding.variables], dtype=np.bool_)
         self._seen: tuple[Coding, NDArray[np.intp], list[tuple[int, NDArray[np.int32]]]] | None = None
         self.dropped: Counter[str] = Counter()
@@ -121,22 +122,27 @@ class Encoder:
         one_of("missing", missing, ("raise", "drop"))
         if samples is None:
             actions, samples = None, actions
+        measured = self._coding.measured
         if isinstance(samples, Samples):
             distinct, which = self._own_actions(actions, samples)
             codes = self._columns(samples)
+            rewards = None if measured is None else samples.measured(measured)
             self._check(codes, distinct, which, range(len(codes)))
         else:
             frame = as_frame(samples)
             distinct, which = rows_told(actions, frame, self._question.action)
             codes = self._codes(frame, distinct, which)
+            rewards = None if measured is None else measured_shares(frame[measured.variable], measured)
             complete = np.flatnonzero(((codes >= 0) | self._optional).all(axis=1))
             lacking = Counter() if len(complete) == len(codes) else self._lacking(codes, frame, missing)
             codes, which = codes[complete], which[complete]
+            rewards = None if rewards is None else rewards[complete]
             self._check(codes, distinct, which, complete)
             self._warn_if_selected(frame.iloc[complete], np.array([not a for a in distinct], dtype=np.bool_)[which])
             self.dropped += lacking
-        worth = self._question.reward_array
-        return Samples(self._coding, codes, distinct, which, None if worth is None else worth[codes[:, -1]])
+        if rewards is None and self._question.reward_array is not None:
+            rewards = self._question.reward_array[codes[:, -1]]
+        return Samples(self._coding, codes, distinct, which, rewards)
 
     # ------------------------------------------------------------------------------------------------------- frames
 
@@ -153,10 +159,12 @@ class Encoder:
             raise ValueError(f"the samples must have distinct columns, but [{shown(*twice)}] come twice")
         codes = self.forced_codes(distinct)[which]  # what an action sets need not be told
         absent = [v for j, v in enumerate(variables) if v not in frame.columns and (codes[:, j] < 0).any()]
+        if self._coding.measured is not None and self._reward not in frame.columns:
+            absent.append(self._coding.measured.variable)
         self._check_columns([v for v in absent if v in self._needed], frame.columns)
         for j, variable in enumerate(variables):
             if variable in frame.columns:
-                told = encode_column(frame[variable], self._coding.states[j], variable)
+                told = self._told(frame[variable], j)
                 codes[:, j] = np.where(told >= 0, told, codes[:, j])
         for variable in sorted(set().union(*distinct).difference(variables).intersection(frame.columns)):
             told = encode_column(frame[variable], states[variable], variable)
@@ -168,15 +176,25 @@ class Encoder:
                 raise self._contradiction(row, variable, told[row], distinct[which[row]])
         return codes
 
+    def _told(self, column: pd.Series[Any], j: int) -> NDArray[np.int32]:
+        """Return the codes of a column, or raise; the message says how a measured reward is asked for."""
+        variable = self._coding.variables[j]
+        try:
+            return encode_column(column, self._coding.states[j], variable)
+        except ValueError as error:
+            if variable == self._reward and pd.api.types.is_float_dtype(column):
+                way = "a reward that is measured needs CausalBandit(..., reward_range=(low, high))"
+                raise ValueError(f"{error}; {way}") from None
+            raise
+
     def _lacking(self, codes: Codes, frame: pd.DataFrame, missing: str) -> Counter[str]:
         """Return how many rows lack each variable, or raise where they may not."""
-        reward = None if self._question.reward_array is None else self._coding.variables[-1]
         lacking: Counter[str] = Counter()
         for j in range(-1, codes.shape[1] - 1):  # the last, the reward, first: for it there is no way out
             variable, absent = self._coding.variables[j], codes[:, j] < 0
             if absent.any() and variable in self._needed:
-                if missing == "raise" or variable == reward:
-                    raise ValueError(self._missing(int(np.argmax(absent)), variable, frame, variable == reward))
+                if missing == "raise" or variable == self._reward:
+                    raise ValueError(self._missing(int(np.argmax(absent)), variable, frame, variable == self._reward))
                 lacking[variable] = int(absent.sum())
         return lacking
 
@@ -237,7 +255,10 @@ class Encoder:
         """Return the codes of the variables wanted; how they lie in the samples is worked out once for each coding."""
         if self._seen is None or self._seen[0] is not samples.coding:
             wanted, position = self._coding.variables, {v: j for j, v in enumerate(samples.coding.variables)}
-            self._check_columns([v for v in wanted if v not in position and v in self._needed], position)
+            absent = [v for v in wanted if v not in position and v in self._needed]
+            if self._coding.measured is not None and self._reward not in samples.coding.columns:
+                absent.append(self._coding.measured.variable)
+            self._check_columns(absent, position)
             columns = np.array([position.get(v, -1) for v in wanted], dtype=np.intp)
             recode = [
                 (j, np.array([find_state(states, s, v) for s in samples.coding.states[columns[j]]], dtype=np.int32))
@@ -260,7 +281,7 @@ class Encoder:
 
     def _check_columns(self, lacking: list[str], told: Iterable[Any]) -> None:
         if lacking:
-            needed = [v for v in self._coding.variables if v in self._needed]
+            needed = [v for v in self._coding.columns if v in self._needed]
             raise ValueError(
                 f"the samples must have the columns [{shown(*needed)}], but lack [{shown(*lacking)}]"
                 f"{did_you_mean(lacking[0], set(told).difference(needed))}"

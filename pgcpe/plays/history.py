@@ -11,6 +11,7 @@ import pandas as pd
 from pgcpe.graphs.states import shown, state_name
 from pgcpe.plays.encoding import Question, check_question
 from pgcpe.plays.frames import MISSING, History, columns_of, encode_column
+from pgcpe.plays.reward_scale import measured_values
 
 __all__ = ["read_history"]
 
@@ -62,8 +63,11 @@ def read_history(path: str | os.PathLike[str] | IO[str], bandit: Question) -> Hi
     header, table = [str(name) for name in table.iloc[0]], table.iloc[1:].reset_index(drop=True)
     label = _label(header, table, bandit)
     place = {name: j for j, name in enumerate(header) if j != label}
-    wanted = [v for j, v in enumerate(header) if v in bandit.states and j != label]
-    if twice := sorted({v for v in wanted if wanted.count(v) > 1}):
+    measured = bandit.coding.measured
+    named = {*bandit.states, *bandit.coding.columns}
+    known = [v for j, v in enumerate(header) if v in named and j != label]
+    wanted = [v for v in known if v in bandit.states]
+    if twice := sorted({v for v in known if known.count(v) > 1}):
         raise ValueError(f"the file must have distinct columns, but [{shown(*twice)}] come twice")
     index: pd.Index[Any] = pd.RangeIndex(len(table))
     if label is not None:
@@ -74,7 +78,10 @@ def read_history(path: str | os.PathLike[str] | IO[str], bandit: Question) -> Hi
         states, column = bandit.states[variable], table[place[variable]]
         nothing = MISSING.difference(map(state_name, states))
         codes[:, j] = encode_column(column.where(~column.isin(nothing)), states, variable)
-    return columns_of(codes, {v: bandit.states[v] for v in wanted}, index)
+    history = columns_of(codes, {v: bandit.states[v] for v in wanted}, index)
+    if measured is not None and measured.variable in known:
+        history[measured.variable] = measured_values(table[place[measured.variable]], measured)
+    return history
 
 
 def _label(header: list[str], table: pd.DataFrame, bandit: Question) -> int | None:

@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pgcpe.graphs.states import find_state, shown
+from pgcpe.graphs.states import find_state, shown, state_name
 from pgcpe.graphs.structure import State
 from pgcpe.plays.actions import Action, with_states
 from pgcpe.plays.frames import History, columns_of, encode_column, row_named, rows_told
+from pgcpe.plays.reward_scale import Measured, measured_shares
 
 __all__ = ["Coding", "ForcedCodes", "Samples", "SamplesBuffer"]
 
@@ -27,10 +28,19 @@ SHOWN = 20
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """How values are coded: state ``states[j][c]`` of variable ``variables[j]`` has the code c in column j."""
+    """How values are coded: state ``states[j][c]`` of variable ``variables[j]`` has the code c in column j.
+
+    A reward that is `measured` is no column of codes: its values are the rewards of the samples.
+    """
 
     variables: tuple[str, ...]
     states: tuple[tuple[State, ...], ...]
+    measured: Measured | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The variables that plays have values of, a measured reward last."""
+        return self.variables if self.measured is None else (*self.variables, self.measured.variable)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,7 +58,8 @@ class Samples:
     which
         Integer array of shape (plays,): play i performed ``actions[which[i]]``.
     rewards
-        Float array of shape (plays,): what the plays were worth; None where no reward is defined.
+        Float array of shape (plays,): what the plays were worth, in [0, 1] (`RewardScale.share`); None where no reward
+        is defined.
 
     Examples
     --------
@@ -112,11 +123,36 @@ class Samples:
             raise ValueError("the samples must have rewards, but have none: encode them with bandit.encode first")
         return self.rewards
 
+    def measured(self, reward: Measured) -> NDArray[np.float64]:
+        """Return the rewards as shares of a range: from those measured, or from states that are named by numbers.
+
+        Raises
+        ------
+        ValueError
+            If a value is missing, no number or out of the range.
+        """
+        own = self.coding.measured
+        if own is not None and own == reward:
+            return self.known_rewards
+        if own is not None and own.variable == reward.variable:
+            values: NDArray[Any] = own.scale.told(self.known_rewards)
+        else:
+            j = self.coding.variables.index(reward.variable)
+            named = np.array([*map(state_name, self.coding.states[j]), ""], dtype=object)
+            values = named[self.codes[:, j]]
+        return measured_shares(pd.Series(values), reward)
+
     def to_frame(self) -> History:
-        """Return one row a play and one column a variable, with its states; the index is the action of the play."""
+        """Return one row a play and one column a variable, with its states; the index is the action of the play.
+
+        A reward that is measured is the last column, in the user's unit.
+        """
         named = np.array([str(action) for action in self.actions], dtype=object)
         states = dict(zip(self.coding.variables, self.coding.states, strict=True))
-        return columns_of(self.codes, states, pd.Index(named[self.which], name="action", dtype=object))
+        frame = columns_of(self.codes, states, pd.Index(named[self.which], name="action", dtype=object))
+        if self.coding.measured is not None:
+            frame[self.coding.measured.variable] = self.coding.measured.scale.told(self.known_rewards)
+        return frame
 
     @classmethod
     def from_frame(

@@ -21,12 +21,21 @@ ARGUMENTS = {
 """What an argument of `Result.table` means, where no ends are compared."""
 
 
-def plot_intervals(table: pd.DataFrame, *, epsilon: float = 0.0, title: str = "", ax: Any = None) -> Any:
+def plot_intervals(
+    table: pd.DataFrame,
+    *,
+    epsilon: float = 0.0,
+    minimise: bool = False,
+    decimals: int = 3,
+    title: str = "",
+    ax: Any = None,
+) -> Any:
     """Draw one horizontal interval for each arm with its numbers, the first row on top, and return the matplotlib axes.
 
     A dashed line stands where every other arm has to stay below for the first to be within epsilon of the best: at its
     lower end plus epsilon. Where the table says by what arms were ruled out, the line is at the lower end that decided,
-    and a tick at the upper end that decided for each arm; arms that another argument ruled out are hollow.
+    and a tick at the upper end that decided for each arm; arms that another argument ruled out are hollow. Where less
+    is better it is the other way round: others have to stay above its upper end less epsilon.
 
     Parameters
     ----------
@@ -34,6 +43,10 @@ def plot_intervals(table: pd.DataFrame, *, epsilon: float = 0.0, title: str = ""
         As `Result.table`: action, estimate, lower, upper, and where there are any "ruled out by" and "bound".
     epsilon
         The tolerance of the run.
+    minimise
+        Whether less is better.
+    decimals
+        How many decimals numbers are shown with.
     title
         The title.
     ax
@@ -61,21 +74,23 @@ def plot_intervals(table: pd.DataFrame, *, epsilon: float = 0.0, title: str = ""
         ax.scatter(table["estimate"][which], height[which], zorder=3, label=label, **look)
     compared = ~first & np.isin(by, ("", "bounds"))
     if compared.any():
-        least = bound[0] if np.isfinite(bound[0]) else table["lower"].iloc[0]
-        said = f"{least:.3f} is the least that the first one may be, plus epsilon = {epsilon:g}:\n"
-        said += "an arm that ends left of this line cannot be better than the first one by more than epsilon"
-        ax.axvline(least + epsilon, color=BEST, linestyle="--", linewidth=1.2, label=said)
+        worst = bound[0] if np.isfinite(bound[0]) else table["upper" if minimise else "lower"].iloc[0]
+        extreme, sign, ends = ("most", "less", "begins right") if minimise else ("least", "plus", "ends left")
+        said = f"{worst:.{decimals}f} is the {extreme} that the first one may be, {sign} epsilon = {epsilon:g}:\n"
+        said += f"an arm that {ends} of this line cannot be better than the first one by more than epsilon"
+        ax.axvline(worst + (-epsilon if minimise else epsilon), color=BEST, linestyle="--", linewidth=1.2, label=said)
     if (ticked := compared & np.isfinite(bound)).any():
         said = (
-            "the most that this arm may be, as it was compared; the intervals hold for all arms at once, and are wider"
+            f"the {'least' if minimise else 'most'} that this arm may be, as it was compared; the intervals hold for "
         )
+        said += "all arms at once, and are wider"
         ax.scatter(bound[ticked], height[ticked], marker="|", color="black", s=70, zorder=4, label=said)
     ax.set_ylim(-0.8, len(table) - 0.2)
     ax.set_yticks(height, [escaped(str(action)) for action in table["action"]])
     for y, row in zip(height, table.itertuples(index=False), strict=True):
-        numbers = f"{row.estimate:.3f} [{row.lower:.3f}, {row.upper:.3f}]"
+        numbers = f"{row.estimate:.{decimals}f} [{row.lower:.{decimals}f}, {row.upper:.{decimals}f}]"
         ax.text(1.01, y, numbers, transform=ax.get_yaxis_transform(), va="center", fontsize="small")
-    ax.set_xlabel("expected reward")
+    ax.set_xlabel("expected reward" + (" (less is better)" if minimise else ""))
     ax.set_title(escaped(title), fontsize="medium", loc="left", wrap=True)
     ax.spines[["top", "right"]].set_visible(False)
     key(ax, figure)

@@ -93,7 +93,8 @@ class Policy:
     members
         What a certificate that rests on merged arms waits for.
     epsilon
-        The arm returned may be worse than the best by this much; in [0, 1).
+        The arm returned may be worse than the best by this much, in the unit of the reward; at least 0 and below the
+        width of its range, by default a twentieth of that: .05 of a reward in [0, 1].
     delta
         The probability of returning a worse one, in (0, 1).
     seed
@@ -126,11 +127,13 @@ class Policy:
         shown: ErrorBudget | None = None,
         watch: GraphWatch | None = None,
         members: MemberCheck | None = None,
-        epsilon: float = 0.05,
+        epsilon: float | None = None,
         delta: float = 0.05,
         seed: Seed = 0,
     ) -> None:
         n_arms_of(bandit)
+        scale = bandit.reward_scale
+        epsilon = scale.tolerance if epsilon is None else epsilon
         self._parts: dict[str, Any] = {}
         if type(self).__init__ is Policy.__init__:  # as they came, for a clone: rules learn, and budgets are spent
             parts: dict[str, Any] = {"sampling": sampling, "stopping": stopping, "recommendation": recommendation}
@@ -139,7 +142,7 @@ class Policy:
             self._parts = copy.deepcopy(parts)
         direct = EmpiricalMeans() if direct is None else direct
         check_rules(sampling=sampling, stopping=stopping, recommendation=recommendation)
-        check_parts(direct, models, epsilon, delta)
+        check_parts(direct, models, epsilon, delta, scale)
         check_budgets(delta, error_budget=error_budget, shown=shown)
         if self.plays_arms and (barred := [str(arm) for arm in bandit.arms if arm not in bandit.costs]):
             raise ValueError(
@@ -147,6 +150,7 @@ class Policy:
             )
         bandit = bandit.recording(v for estimator in (direct, *models) for v in estimator.required(bandit))
         self.bandit, self.epsilon, self.delta, self.seed = bandit, epsilon, delta, seed
+        self._tolerance = epsilon / scale.width
         if error_budget is None:
             claims = [e for e in (direct, *models) if isinstance(e, IntervalEstimator)]
             error_budget = ErrorBudget({claim.event: 1.0 / len(claims) for claim in claims}, delta)
@@ -273,7 +277,7 @@ class Policy:
         self._worked_out = None
         state = self._recommend()
         while self._knowledge.models and self._knowledge.tighten(
-            Comparison(state.leader, self._stopping.contenders(state), self.epsilon, state.intervals)
+            Comparison(state.leader, self._stopping.contenders(state), self._tolerance, state.intervals)
         ):
             state = self._recommend()
         if self._doubt(self._knowledge.look()):
@@ -326,7 +330,7 @@ class Policy:
         return None
 
     def _recommend(self) -> PolicyState:
-        self._state = self._recommendation.recommend(self._knowledge.state(self.epsilon))
+        self._state = self._recommendation.recommend(self._knowledge.state(self._tolerance))
         return self._state
 
     @property
@@ -408,14 +412,15 @@ class Policy:
 
     @property
     def intervals(self) -> Intervals:
-        """The intervals of the arms, in the order of ``bandit.arms``."""
-        return self._stopping.shown(self._shown)
+        """The intervals of the arms, in the order of ``bandit.arms`` and in the unit of the reward."""
+        found = self._stopping.shown(self._shown)
+        return Intervals(*self.bandit.reward_scale.ends(found.lower, found.upper))
 
     @property
     def _shown(self) -> PolicyState:
         """The state as people are shown it: all intervals, and estimates inside them, as of now."""
         if self._worked_out is None:
-            found = self._recommendation.recommend(self._knowledge.state(self.epsilon, put_off=False))
+            found = self._recommendation.recommend(self._knowledge.state(self._tolerance, put_off=False))
             leader = found.leader if self._recommendation.by_intervals else self.state.leader
             self._worked_out = dataclasses.replace(found, leader=leader)
         return self._worked_out
@@ -474,6 +479,7 @@ class Policy:
             table=arms_table(shown, self._recommended, self._stopping.shown(shown), ruled_out),
             conflicts=self.conflicts,
             epsilon=self.epsilon,
+            reward_scale=self.bandit.reward_scale,
             delta=self.delta,
             stopped=self.stopped or bool(stop_reason),
             told=self._knowledge.told.samples(),

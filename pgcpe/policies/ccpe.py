@@ -68,7 +68,7 @@ class CCPE(Policy):
         *,
         estimator: IntervalEstimator | None = None,
         direct: DirectEstimator | None = None,
-        epsilon: float = 0.05,
+        epsilon: float | None = None,
         delta: float = 0.05,
         seed: Seed = 0,
     ) -> None:

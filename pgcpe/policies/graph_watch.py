@@ -84,7 +84,7 @@ class GraphWatch:
     def start(self, bandit: CausalBandit) -> None:
         """Fix what is tested, for the variables that a bandit records."""
         possible = list(dict.fromkeys([*bandit.playable, *(a for a in bandit.listed if bandit.may_play(a))]))
-        coding, self._reward = bandit.coding, bandit.reward
+        coding, self._reward, self._scale = bandit.coding, bandit.reward, bandit.reward_scale
         made = statements_of(
             bandit.graph,
             bandit.states,
@@ -135,7 +135,8 @@ class GraphWatch:
             )
         for some, block in zip(self._classes, self._blocks, strict=True):
             if block.log_factor >= math.log(len(self._blocks) / each):
-                means = ", ".join(f"{a}: {m:.3f}" for a, m in zip(some[:SHOWN], block.means, strict=False))
+                values = map(self._scale.text, self._scale.value(block.means))
+                means = ", ".join(f"{a}: {m}" for a, m in zip(some[:SHOWN], values, strict=False))
                 more = f" and {len(some) - SHOWN} more" if len(some) > SHOWN else ""
                 merged = Statement("merging", self._reward, None, members=some)
                 return Refutation(merged, f"equal effect of {means}{more} ({block.rounds} plays of each)", n)

@@ -17,6 +17,7 @@ from pgcpe.estimators.base import GRAPH, Comparison, Estimator, IntervalEstimato
 from pgcpe.estimators.empirical_means import DirectEstimator
 from pgcpe.estimators.schedule import FIRST_SNAPSHOT, GROWTH
 from pgcpe.graphs.states import shown
+from pgcpe.plays.reward_scale import RewardScale
 from pgcpe.plays.samples import Samples, SamplesBuffer
 from pgcpe.policies.error_budget import ErrorBudget
 from pgcpe.policies.rules.base import RecommendationRule, SamplingRule, Seed, StoppingRule
@@ -149,7 +150,7 @@ class Knowledge:
         return merged, conflicts
 
     def state(self, epsilon: float, *, put_off: bool = True) -> PolicyState:
-        """Return what the rules are shown, as far as none of them has been asked.
+        """Return what the rules are shown, as far as none of them has been asked, for an epsilon as share of the range.
 
         Bounds of intervals that were `put_off` are those of when they were worked out last.
         """
@@ -186,10 +187,12 @@ class Knowledge:
     def in_words(self, arms: NDArray[np.intp]) -> str:
         """Return arms in conflict with what their own plays say, and what all others do."""
         pooled = [said for model in self.models if (said := model.without_own_plays()) is not None]
-        plays, means = self.direct.plays_, self.direct.means_
+        plays, scale = self.direct.plays_, self.bandit.reward_scale
+        means = [scale.text(mean) for mean in scale.value(self.direct.means_)]
+        others = [scale.text(mean) for mean in scale.value(pooled[0])] if pooled else None
         return ", ".join(
-            f"{self.bandit.arms[i]} ({plays[i]:.0f} plays: {means[i]:.3f}"
-            + (f", all others: {pooled[0][i]:.3f})" if pooled else ")")
+            f"{self.bandit.arms[i]} ({plays[i]:.0f} plays: {means[i]}"
+            + (f", all others: {others[i]})" if others else ")")
             for i in arms
         )
 
@@ -224,7 +227,9 @@ def check_rules(*, sampling: SamplingRule, stopping: StoppingRule, recommendatio
             raise TypeError(f"{name} must be a {kind.__name__}, but got {rule!r}")
 
 
-def check_parts(direct: DirectEstimator, models: Sequence[Estimator], epsilon: float, delta: float) -> None:
+def check_parts(
+    direct: DirectEstimator, models: Sequence[Estimator], epsilon: float, delta: float, scale: RewardScale
+) -> None:
     """Check what a policy is given beside its rules."""
     if not isinstance(direct, DirectEstimator):
         raise TypeError(f"direct must be a DirectEstimator, such as EmpiricalMeans(), but got {type(direct).__name__}")
@@ -233,8 +238,9 @@ def check_parts(direct: DirectEstimator, models: Sequence[Estimator], epsilon: f
     for name, value in (("epsilon", epsilon), ("delta", delta)):
         if not isinstance(value, Real):
             raise TypeError(f"{name} must be a number, but got {shown(value)}")
-    if not 0 <= epsilon < 1:
-        raise ValueError(f"epsilon must be at least 0 and below 1, but got {epsilon}")
+    if not 0 <= epsilon < scale.width:
+        unit = "" if scale.width == 1 else f", the width of the reward's range {scale.in_words}"
+        raise ValueError(f"epsilon must be at least 0 and below {scale.width:g}{unit}, but got {epsilon}")
     if not 0 < delta < 1:
         raise ValueError(f"delta must be between 0 and 1, but got {delta}")
 

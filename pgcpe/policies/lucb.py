@@ -48,7 +48,7 @@ class LUCB(Policy):
         *,
         radius: str = "kt",
         alpha: float | None = None,
-        epsilon: float = 0.05,
+        epsilon: float | None = None,
         delta: float = 0.05,
         seed: Seed = 0,
     ) -> None:
@@ -86,7 +86,7 @@ class KLLUCB(Policy):
         self,
         bandit: CausalBandit,
         *,
-        epsilon: float = 0.05,
+        epsilon: float | None = None,
         delta: float = 0.05,
         seed: Seed = 0,
     ) -> None:
@@ -169,7 +169,7 @@ class TopTwo(Policy):
         bandit: CausalBandit,
         *,
         named_leader: bool = False,
-        epsilon: float = 0.05,
+        epsilon: float | None = None,
         delta: float = 0.05,
         seed: Seed = 0,
     ) -> None:

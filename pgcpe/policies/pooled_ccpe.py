@@ -152,7 +152,7 @@ class PooledCCPE(Policy):
         refresh: int | None = None,
         check_graph: bool = False,
         check_members: int = 20,
-        epsilon: float = 0.05,
+        epsilon: float | None = None,
         delta: float = 0.05,
         seed: Seed = 0,
     ) -> None:
@@ -324,6 +324,11 @@ def _check_options(bandit: CausalBandit, guarantee: str, model: str | BGLM | Non
     if not isinstance(model, BGLM):
         one_of("model", model, ("tables", "trees", None))
     one_of("sampling", sampling, ("cycle", "progress", "index", None))
+    if guarantee == "numerical" and bandit.worth.measured is not None:
+        raise ValueError(
+            f"guarantee='numerical' searches tables of states, but the reward {bandit.reward} is measured and has "
+            "none: guarantee='exact' takes any reward, or reward_values says what its states are worth"
+        )
     if guarantee == "direct" and bandit.merges_arms:
         raise ValueError(
             "guarantee='direct' compares every listed arm by its own plays, but the graph merged some: "

@@ -14,6 +14,7 @@ import pandas as pd
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
 from pgcpe.plays.actions import Action
+from pgcpe.plays.reward_scale import RewardScale
 from pgcpe.plays.samples import Samples
 from pgcpe.plotting.intervals import plot_intervals
 from pgcpe.plotting.plays import plot_plays
@@ -49,13 +50,13 @@ class Result:
         The number of plays of each action.
     table
         One row an arm, the recommendation first, then by estimate: action, estimate (by which the policy ranks), lower,
-        upper, n_plays, and, where there are any, the argument that ruled the arm out ("ruled out by"), its evidence
-        ("nats"), the upper end by which it was compared (of the first arm the lower end; "bound"), conflict and the
-        arms merged with it.
+        upper, all three in the unit of the reward, n_plays, and, where there are any, the argument that ruled the arm
+        out ("ruled out by"), its evidence ("nats"), the upper end by which it was compared (of the first arm the lower
+        end; "bound", and the other way round where less is better), conflict and the arms merged with it.
     conflicts
         The arms whose own plays and all others had nothing in common, by the intervals of either.
     epsilon, delta
-        What was asked for.
+        What was asked for, epsilon in the unit of the reward.
     stopped
         Whether the run has ended.
     stops
@@ -70,6 +71,8 @@ class Result:
         How many plays told with ``missing="drop"`` were left out, by the variable that was missing.
     refutation
         What refuted the graph, where the policy tests it; empty if nothing has.
+    reward_scale
+        The range of the reward, and whether less of it is better.
     """
 
     recommendation: Action
@@ -91,6 +94,7 @@ class Result:
     error_budget: ErrorBudget | None = None
     dropped: dict[str, int] = field(default_factory=dict)
     refutation: str = ""
+    reward_scale: RewardScale = RewardScale()  # noqa: RUF009  # frozen
 
     @cached_property
     def history(self) -> pd.DataFrame:
@@ -120,9 +124,10 @@ class Result:
         doubt = f"\nThe graph is in doubt at {', '.join(map(str, self.conflicts))}." if self.conflicts else ""
         if self.refutation:
             doubt = f"\nThe graph is refuted: {self.refutation}."
+        text, less = self.reward_scale.text, " (less is better)" if self.reward_scale.minimise else ""
         return (
-            f"{self.recommendation}: expected reward {best.estimate:.3f} in [{best.lower:.3f}, {best.upper:.3f}], "
-            f"{worth}.\n{'Stopped after' if self.stopped else 'So far'} {self.n_plays:,} "
+            f"{self.recommendation}: expected reward{less} {text(best.estimate)} in [{text(best.lower)}, "
+            f"{text(best.upper)}], {worth}.\n{'Stopped after' if self.stopped else 'So far'} {self.n_plays:,} "
             f"{'play' if self.n_plays == 1 else 'plays'}{cost}: {self.stop_reason}.{rests}{dropped}{rules}{doubt}"
         )
 
@@ -146,6 +151,8 @@ class Result:
             "cost": self.cost,
             "epsilon": self.epsilon,
             "delta": self.delta,
+            "reward_range": [self.reward_scale.low, self.reward_scale.high],
+            "minimise": self.reward_scale.minimise,
             "conflicts": [dict(action) for action in self.conflicts],
             "dropped": self.dropped,
             "arms": arms,
@@ -169,7 +176,7 @@ class Result:
 
     @property
     def _formats(self) -> dict[str, Any]:
-        return {"float_format": "{:.3f}".format, "formatters": {"action": str}, "na_rep": ""}
+        return table_formats(self.reward_scale)
 
     def _more(self, rows: int) -> str:
         left = len(self.table) - max(rows, 1)
@@ -180,12 +187,20 @@ class Result:
         title = self.summary.split("\n")[0]
         if len(self.table) > rows:
             title += f" The best {rows} of {len(self.table)} arms."
-        return plot_intervals(self.table.head(rows), epsilon=self.epsilon, title=title, ax=ax)
+        scale = self.reward_scale
+        unit: dict[str, Any] = {"minimise": scale.minimise, "decimals": scale.decimals}
+        return plot_intervals(self.table.head(rows), epsilon=self.epsilon, title=title, ax=ax, **unit)
 
     def plot_plays(self, rows: int = 10, ax: Any = None) -> Any:
         """Draw how often the most frequent actions were played; return the matplotlib axes."""
         title = f"{self.n_plays:,} plays; dark: {self.recommendation}, hatched: observation"
         return plot_plays(self.plays_by_action, best=self.recommendation, rows=rows, title=title, ax=ax)
+
+
+def table_formats(scale: RewardScale) -> dict[str, Any]:
+    """Return how pandas is to print a table of arms: rewards to a thousandth of their range."""
+    of_reward = dict.fromkeys(("estimate", "lower", "upper", "bound"), scale.text)
+    return {"float_format": "{:.3f}".format, "formatters": {"action": str, **of_reward}, "na_rep": ""}
 
 
 def arms_table(
@@ -195,11 +210,13 @@ def arms_table(
     bandit, conflicts = state.bandit, state.conflicts
     first = np.arange(len(bandit.arms)) != recommended
     order = np.lexsort((-intervals.upper, -state.estimates, first))
+    scale = bandit.reward_scale
+    lower, upper = scale.ends(intervals.lower, intervals.upper)
     columns: dict[str, Any] = {
         "action": [bandit.arms[i] for i in order],
-        "estimate": state.estimates[order],
-        "lower": intervals.lower[order],
-        "upper": intervals.upper[order],
+        "estimate": scale.value(state.estimates)[order],
+        "lower": lower[order],
+        "upper": upper[order],
         "n_plays": state.plays[order].astype(int),
     }
     if ruled_out is not None and ruled_out.leader == recommended:
@@ -207,7 +224,7 @@ def arms_table(
         if np.isfinite(ruled_out.nats).any():
             columns["nats"] = ruled_out.nats[order]
         if ruled_out.bound is not None:
-            columns["bound"] = ruled_out.bound[order]
+            columns["bound"] = scale.value(ruled_out.bound)[order]
     if conflicts.any():
         columns["conflict"] = conflicts[order]
     equal = [equal_arms(bandit, arm) for arm in columns["action"]]
@@ -230,7 +247,8 @@ def to_close(state: PolicyState, intervals: Intervals) -> str:
         return str(arms[h])
     other = state.challenger(intervals.upper)
     gap = max(intervals.upper[other] - intervals.lower[h] - state.epsilon, 0.0)
-    return f"{arms[h]} against {arms[other]}, {gap:.3f} to close"
+    scale = state.bandit.reward_scale
+    return f"{arms[h]} against {arms[other]}, {scale.text(scale.width * gap)} to close"
 
 
 def left_open(state: PolicyState, stopping: StoppingRule) -> str:
@@ -245,4 +263,5 @@ def left_open(state: PolicyState, stopping: StoppingRule) -> str:
     plays = stopping.plays_to_resolve(state, GAP)
     if not 0.0 < plays < np.inf:  # no play says anything of the difference
         return said
-    return f"{said}; to resolve a gap of {GAP:g} takes about {float(f'{plays:.2g}'):,.0f} plays"
+    gap = state.bandit.reward_scale.width * GAP
+    return f"{said}; to resolve a gap of {gap:g} takes about {float(f'{plays:.2g}'):,.0f} plays"

@@ -74,6 +74,7 @@ def _look(policy: Policy, n: int) -> list[dict[str, Any]]:
     """Return a row for each arm, as a policy knows it."""
     state, intervals, best = policy.state, policy.intervals, policy.recommendation
     said, unresolved = policy._stopping.progress(state), policy._stopping.unresolved(state)
+    estimates = policy.bandit.reward_scale.value(state.estimates)
     nothing = np.full(len(state.plays), np.nan)
     nats, asked = (nothing, nothing) if said is None else (np.where(np.isinf(said.nats), np.nan, said.nats), said.asked)
     return [
@@ -81,7 +82,7 @@ def _look(policy: Policy, n: int) -> list[dict[str, Any]]:
             "plays": n,
             "action": arm,
             "leader": arm == best,
-            "estimate": state.estimates[i],
+            "estimate": estimates[i],
             "lower": intervals.lower[i],
             "upper": intervals.upper[i],
             "n_plays": int(state.plays[i]),

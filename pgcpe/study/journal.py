@@ -16,8 +16,8 @@ __all__ = ["Event", "Journal", "Question", "Writer"]
 APPLICATION_ID = 0x70676370
 """``pgcp`` in ASCII: what marks a database as a study."""
 
-FORMAT = 1
-"""The version of the schema, SQLite's ``user_version``."""
+FORMAT = 2
+"""The version of schema and question, SQLite's ``user_version``: since 2 a reward may have a range and a direction."""
 
 PATIENCE = 30.0
 """Seconds to wait for others who write."""

@@ -75,21 +75,23 @@ def estimated_environment(policy: Policy, seed: int) -> Environment | None:
 def _network(policy: Policy, model: TableModel) -> Any:
     """Return the estimated network; a variable that is no cause of the reward stands alone, with equal shares."""
     bandit = policy.bandit
+    states = dict(bandit.states)
+    if bandit.worth.measured is not None:  # of any distribution with that mean the one that varies most
+        ends = bandit.reward_scale.value(bandit.reward_array)
+        states[bandit.reward] = tuple(ends.tolist())
     factors, networks = pgmpy_part("factors.discrete"), pgmpy_part("models")
     network = networks.DiscreteBayesianNetwork()
     network.add_nodes_from(bandit.observed)
     of_node: dict[str, tuple[tuple[str, ...], NDArray[np.float64]]] = {
-        v: ((), np.full(len(bandit.states[v]), 1.0 / len(bandit.states[v])))
-        for v in bandit.observed
-        if v not in model.nodes_
+        v: ((), np.full(len(states[v]), 1.0 / len(states[v]))) for v in bandit.observed if v not in model.nodes_
     }
     for i, values in model.tables().items():
         of_node[model.nodes_[i]] = tuple(model.nodes_[p] for p in model.parents_[i]), values
     for v, (parents, values) in of_node.items():
         network.add_edges_from([(parent, v) for parent in parents])
-        cards = [len(bandit.states[p]) for p in parents]
-        columns = np.moveaxis(values, -1, 0).reshape(len(bandit.states[v]), -1)
-        names = {u: list(bandit.states[u]) for u in (v, *parents)}
+        cards = [len(states[p]) for p in parents]
+        columns = np.moveaxis(values, -1, 0).reshape(len(states[v]), -1)
+        names = {u: list(states[u]) for u in (v, *parents)}
         network.add_cpds(factors.TabularCPD(v, len(columns), columns, list(parents), cards, state_names=names))
     return network
 
@@ -101,11 +103,11 @@ class _EstimatedRewards:
         bandit, table = policy.bandit, policy.result().table
         self._bandit, self._rng = bandit, np.random.default_rng(seed)
         low, high = bandit.reward_array.min(), bandit.reward_array.max()
-        means = dict(zip(table["action"], table["estimate"], strict=True))
+        means = dict(zip(table["action"], bandit.reward_scale.share(table["estimate"]), strict=True))
         share = {a: (m - low) / (high - low) if high > low else 0.0 for a, m in means.items()}
         self._share = {a: float(np.clip(s, 0.0, 1.0)) for a, s in share.items()}
-        states = bandit.states[bandit.reward]
-        self._states = states[int(bandit.reward_array.argmin())], states[int(bandit.reward_array.argmax())]
+        told = bandit.states.get(bandit.reward) or tuple(bandit.reward_scale.value(bandit.reward_array).tolist())
+        self._told = told[int(bandit.reward_array.argmin())], told[int(bandit.reward_array.argmax())]
 
     def perform(self, actions: Sequence[Action]) -> list[dict[str, Any]]:
         """Return the reward of each action; an action that is no arm has a mean of one half."""
@@ -113,4 +115,4 @@ class _EstimatedRewards:
         share = [
             self._share.get(self._bandit.arms[i] if (i := self._bandit.index(a)) >= 0 else a, 0.5) for a in actions
         ]
-        return [{self._bandit.reward: self._states[int(u < s)]} for u, s in zip(drawn, share, strict=True)]
+        return [{self._bandit.reward: self._told[int(u < s)]} for u, s in zip(drawn, share, strict=True)]

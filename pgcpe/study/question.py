@@ -69,7 +69,7 @@ def from_plain(question: Mapping[str, Any]) -> Policy:
     graph.add_nodes_from(question["graph"]["nodes"])
     graph.add_edges_from([tuple(edge) for edge in question["graph"]["edges"]])
     graph.latents = set(question["graph"]["latents"])
-    states, reward = question["states"], question["reward"]
+    states, reward, values = question["states"], question["reward"], question["reward_values"]
     playable = [Action(action) for action in question["playable"]]
     bandit = CausalBandit(
         graph,
@@ -78,7 +78,9 @@ def from_plain(question: Mapping[str, Any]) -> Policy:
         playable=playable,
         costs=dict(zip(playable, question["costs"], strict=True)),
         states=states,
-        reward_values=dict(zip(states[reward], question["reward_values"], strict=True)),
+        reward_values=None if values is None else dict(zip(states[reward], values, strict=True)),
+        reward_range=question.get("reward_range"),
+        minimise=question.get("minimise", False),
         merge_equal=question["merge_equal"],
     )
     named = question["policy"]
@@ -106,6 +108,11 @@ def plain_state(state: Any, variable: str) -> str | int | float | bool:
 
 def _plain_bandit(bandit: CausalBandit) -> dict[str, Any]:
     states = {v: [plain_state(s, v) for s in own] for v, own in bandit.states.items()}
+    told = bandit.worth.options
+    values = None if told["reward_values"] is None else list(told["reward_values"].values())
+    scale: dict[str, Any] = {"minimise": True} if told["minimise"] else {}
+    if told["reward_range"] is not None:
+        scale["reward_range"] = list(told["reward_range"])
     return {
         "graph": {
             "nodes": list(bandit.graph.nodes),
@@ -114,7 +121,8 @@ def _plain_bandit(bandit: CausalBandit) -> dict[str, Any]:
         },
         "states": states,
         "reward": bandit.reward,
-        "reward_values": bandit.reward_array.tolist(),
+        "reward_values": values,
+        **scale,  # left out where it says nothing: fingerprints of before stay what they are
         "arms": [dict(arm) for arm in bandit.listed],
         "playable": [dict(action) for action in bandit.playable],
         "costs": [bandit.costs[action] for action in bandit.playable],
@@ -154,12 +162,14 @@ def in_words(policy: Policy) -> str:
     bandit = policy.bandit
     arms = f"{len(bandit.listed)} interventions" if len(bandit.listed) > 1 else "1 intervention"
     hidden = [v for v in bandit.graph.nodes if v not in bandit.observed]
-    worth = ", ".join(
-        f"{state} = {value:g}" for state, value in zip(bandit.states[bandit.reward], bandit.reward_array, strict=True)
-    )
+    if bandit.worth.values is None:
+        worth = f"a number from {bandit.reward_scale.in_words}"
+    else:
+        worth = ", ".join(f"{state} = {value:g}" for state, value in bandit.worth.values.items())
+    most = "lowest" if bandit.reward_scale.minimise else "highest"
     unseen = f", {len(hidden)} of them hidden ({', '.join(hidden)})" if hidden else ""
     return (
-        f"Which of {arms} gives the highest expected {bandit.reward} ({worth})? "
+        f"Which of {arms} gives the {most} expected {bandit.reward} ({worth})? "
         f"The answer may be worse than the best by {policy.epsilon:g}, and wrong with probability {policy.delta:g}. "
         f"The graph has {len(bandit.graph)} variables{unseen}, and {bandit.graph.number_of_edges()} edges."
     )

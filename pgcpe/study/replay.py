@@ -165,5 +165,5 @@ class Replay:
 
     def _as_frame(self, values: Sequence[Mapping[str, State]], index: pd.Index[Any] | None = None) -> pd.DataFrame:
         """Return values as a frame of the variables that the policy is told, and of all others there are."""
-        names = dict.fromkeys([*self.bandit.coding.variables, *(v for own in values for v in own)])
+        names = dict.fromkeys([*self.bandit.coding.columns, *(v for own in values for v in own)])
         return pd.DataFrame(list(values), columns=list(names), dtype=object, index=index)

@@ -12,6 +12,7 @@ import pandas as pd
 
 from pgcpe.graphs.explanation import explain
 from pgcpe.plays.actions import Action
+from pgcpe.plays.reward_scale import RewardScale
 from pgcpe.plotting.diagram import drawn_part, graph_as_svg
 from pgcpe.study.status import Status
 
@@ -83,7 +84,8 @@ def display(status: Status) -> str:
 
 
 def _answer(status: Status) -> str:
-    result, best = status.result, _within(status.result.table.head(1)).iloc[0]
+    result, scale = status.result, status.result.reward_scale
+    best, text = _within(result.table.head(1), scale).iloc[0], scale.text
     if status.certificate is None:
         head = "Best so far" if not status.stopped else "Best when it ended"
         sure = "It is not certified: it may be wrong. " + ("" if status.stopped else "The study goes on.")
@@ -97,7 +99,7 @@ def _answer(status: Status) -> str:
     ended = f"<p>Ended: {escape(status.reached)}.</p>" if status.reached else ""
     return (
         f'<div class="answer"><p>{head}</p><p><strong>{escape(_spoken(status.recommendation))}</strong></p>'
-        f"<p>Expected reward {best.estimate:.3f}, between {best.lower:.3f} and {best.upper:.3f}.</p><p>{sure}</p>"
+        f"<p>Expected reward {text(best.estimate)}, between {text(best.lower)} and {text(best.upper)}.</p><p>{sure}</p>"
         f'<p class="small">{escape(result.stop_reason)}</p>{ended}</div>'
     )
 
@@ -154,29 +156,37 @@ def _rests_on(status: Status) -> str:
 
 
 def _arms(status: Status) -> str:
-    table = status.result.table
-    shown = _within(table.head(MOST_ARMS))
+    table, scale = status.result.table, status.result.reward_scale
+    shown = _within(table.head(MOST_ARMS), scale)
     low, high = float(shown["lower"].min()), float(shown["upper"].max())
     low, high = low - 0.02 * (high - low), high + 0.02 * (high - low) + 1e-9
     extra = [c for c in table.columns if c not in ("action", "estimate", "lower", "upper", "n_plays")]
-    line = float(shown["lower"].iloc[0]) + status.result.epsilon
-    apart, other = "apart", "open" if status.certificate is None else "ruled out"
+    first, epsilon = shown.iloc[0], status.result.epsilon
+    line = float(first["upper"] - epsilon if scale.minimise else first["lower"] + epsilon)
+    is_apart = shown["lower"] >= line if scale.minimise else shown["upper"] <= line
+    other = "open" if status.certificate is None else "ruled out"
     rows = [
-        _arm(row, "recommended" if k == 0 else apart if row["upper"] <= line else other, (low, high, line), extra)
-        for k, row in enumerate(shown.to_dict("records"))
+        _arm(row, "recommended" if k == 0 else "apart" if apart else other, (low, high, line), extra, scale)
+        for k, (row, apart) in enumerate(zip(shown.to_dict("records"), is_apart, strict=True))
     ]
     more = f"<p>And {len(table) - len(shown):,} more.</p>" if len(table) > len(shown) else ""
-    plus = f" plus {status.result.epsilon:g}" if status.result.epsilon else ""
+    where = "ends left of the dotted line, at its lower end"
+    if scale.minimise:
+        where = "begins right of the dotted line, at its upper end"
+    plus = f" {'less' if scale.minimise else 'plus'} {epsilon:g}" if epsilon else ""
     said = (
         "A line is the interval that holds at all times, for all jointly; its mark is the estimate, a diamond for "
-        f"the one recommended. What ends left of the dotted line, at its lower end{plus}, is apart from it. What "
+        f"the one recommended. What {where}{plus}, is apart from it. What "
         "reaches beyond can be ruled out all the same: by bounds that hold for it alone, or in direct comparison."
+        f"{' Less is better.' if scale.minimise else ''}"
     )
     return f'<h2>The interventions, best first</h2><p class="small">{said}</p>{"".join(rows)}{more}'
 
 
-def _arm(row: dict[Any, Any], standing: str, scale: tuple[float, float, float], extra: Sequence[str]) -> str:
-    (low, high, line), first = scale, standing == "recommended"
+def _arm(
+    row: dict[Any, Any], standing: str, axis: tuple[float, float, float], extra: Sequence[str], scale: RewardScale
+) -> str:
+    (low, high, line), first = axis, standing == "recommended"
     at = {c: 1000 * (row[c] - low) / (high - low) for c in ("lower", "estimate", "upper")}
     edge = 1000 * (line - low) / (high - low)
     x = at["estimate"]
@@ -184,6 +194,8 @@ def _arm(row: dict[Any, Any], standing: str, scale: tuple[float, float, float], 
     if not first:
         mark = f'<rect x="{x - 4:.0f}" y="4" width="8" height="10" fill="#fff" stroke="#111" stroke-width="2"/>'
     beside = [f"{c}: {_value(row[c])}" for c in extra if _value(row[c])]
+    estimate, lower, upper = (scale.text(row[c]) for c in ("estimate", "lower", "upper"))
+    numbers = f"{estimate} in [{lower}, {upper}]"
     note = f'<br><span class="small">{escape("; ".join(beside))}</span>' if beside else ""
     bar = (
         f'<path d="M{edge:.0f} 0 V18" stroke="#111" stroke-width="3" stroke-dasharray="2 3"/>'
@@ -192,7 +204,7 @@ def _arm(row: dict[Any, Any], standing: str, scale: tuple[float, float, float], 
     return (
         f'<div class="arm{" first" if first else ""}"><span>{escape(_spoken(row["action"]))}{note}</span>'
         f'<svg class="bar" viewBox="0 0 1000 18" preserveAspectRatio="none" aria-hidden="true">{bar}</svg>'
-        f'<span class="numbers">{row["estimate"]:.3f} in [{row["lower"]:.3f}, {row["upper"]:.3f}], '
+        f'<span class="numbers">{numbers}, '
         f"{_plays(int(row['n_plays']))}, {standing}</span></div>"
     )
 
@@ -244,17 +256,19 @@ def _notes(status: Status) -> str:
 
 def _words(status: Status) -> str:
     created = status.created.strftime("%d %B %Y %H:%M %Z").strip()
+    scale = status.result.reward_scale
     return (
         '<p class="small">A play is one intervention performed once. An interval holds the expected reward, which is '
-        f"between 0 and 1. Study created {escape(created)} with pgcpe {escape(status.version)}.</p>"
+        f"between {scale.low:g} and {scale.high:g}. "
+        f"Study created {escape(created)} with pgcpe {escape(status.version)}.</p>"
     )
 
 
-def _within(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of arms with ends between 0 and 1: those of the paper's radii may be beyond, even infinite."""
-    lower, upper = table["lower"].clip(0.0, 1.0), table["upper"].clip(0.0, 1.0)
+def _within(table: pd.DataFrame, scale: RewardScale) -> pd.DataFrame:
+    """Return a table of arms with ends in the range: those of the paper's radii may be beyond, even infinite."""
+    lower, upper = (table[end].clip(scale.low, scale.high) for end in ("lower", "upper"))
     known = table["estimate"].abs() < math.inf
-    estimate = table["estimate"].where(known, (lower + upper) / 2).clip(0.0, 1.0)
+    estimate = table["estimate"].where(known, (lower + upper) / 2).clip(scale.low, scale.high)
     return table.assign(lower=lower, upper=upper, estimate=estimate)
 
 

@@ -18,6 +18,7 @@ from pgcpe.graphs.states import did_you_mean, is_several, plain, shown, state_na
 from pgcpe.graphs.structure import State
 from pgcpe.plays.actions import Action
 from pgcpe.plays.frames import MISSING, encode_column
+from pgcpe.plays.reward_scale import measured_values
 from pgcpe.study.ledger import Play
 
 __all__ = ["RESERVED", "Row", "form", "read_form", "rows_told", "values_of"]
@@ -79,6 +80,8 @@ def rows_told(plays: Any, values: Any, bandit: CausalBandit) -> list[Row]:
 def values_of(frame: pd.DataFrame, bandit: CausalBandit) -> list[dict[str, State]]:
     """Return for each row of a frame of variables the states that it has, by variable; without what is missing.
 
+    A reward that is measured has a number, in the user's unit.
+
     Raises
     ------
     ValueError
@@ -86,6 +89,11 @@ def values_of(frame: pd.DataFrame, bandit: CausalBandit) -> list[dict[str, State
     """
     out: list[dict[str, State]] = [{} for _ in range(len(frame))]
     for variable in frame.columns:
+        if bandit.worth.measured is not None and variable == bandit.reward:
+            for row, value in enumerate(measured_values(frame[variable], bandit.worth.measured).tolist()):
+                if not math.isnan(value):
+                    out[row][variable] = value
+            continue
         states = bandit.states[variable]
         blank = "" not in map(state_name, states)
         column = frame[variable]
@@ -116,7 +124,7 @@ def read_form(path: str | os.PathLike[str], bandit: CausalBandit) -> tuple[pd.Da
     """Return the rows of a form (CSV) that were filled in, to be told, and how many were not.
 
     Every field is read as text: a state named ``"None"`` or ``"01"`` stays what it is. A row whose columns to record
-    are all empty was not filled in.
+    are all empty was not filled in. Where semicolons or tabs part the columns, a comma in a number is a decimal point.
 
     Raises
     ------
@@ -126,7 +134,8 @@ def read_form(path: str | os.PathLike[str], bandit: CausalBandit) -> tuple[pd.Da
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             text = file.read()
-        table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False, sep=_separator(text))
+        separator = _separator(text)
+        table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False, sep=separator)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} must be a table (CSV, in UTF-8), but {error}") from None
     table.columns = table.columns.str.strip()
@@ -134,8 +143,10 @@ def read_form(path: str | os.PathLike[str], bandit: CausalBandit) -> tuple[pd.Da
         raise ValueError(f"{path} must have a column id, as the forms of ask have, but has {shown(*table.columns)}")
     table = table.drop(columns=["set"], errors="ignore")
     for variable in table.columns.intersection(list(bandit.observed)):
-        nothing = MISSING.difference(map(state_name, bandit.states[variable]))
+        nothing = MISSING.difference(map(state_name, bandit.states.get(variable, ())))
         written = table[variable].str.strip()
+        if variable not in bandit.states and separator != ",":
+            written = written.str.replace(",", ".", regex=False)
         table[variable] = written.astype(object).where(~written.isin(nothing), np.nan)
     recorded = [v for v in (*bandit.required, bandit.reward) if v in table.columns]
     if bandit.reward not in recorded:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
-from pgcpe.policies.result import Result
+from pgcpe.policies.result import Result, table_formats
 from pgcpe.study.deadline import Deadline
 from pgcpe.study.journal import Question
 from pgcpe.study.ledger import Certified, Ledger, moment
@@ -142,7 +142,7 @@ class Status:
 
     def to_string(self, rows: int = 10) -> str:
         """Return the summary and the first rows of the table."""
-        formats: dict[str, Any] = {"formatters": {"action": str}, "float_format": "{:.3f}".format}
+        formats = table_formats(self.result.reward_scale)
         return (
             f"{self.name}\n{self.summary}\n\n{self.result.table.head(max(rows, 1)).to_string(index=False, **formats)}"
         )
@@ -160,6 +160,8 @@ class Status:
             "recommendation": dict(self.recommendation),
             "stop_reason": self.result.stop_reason,
             "assumptions": list(self.assumptions),
+            "reward_range": [self.result.reward_scale.low, self.result.reward_scale.high],
+            "minimise": self.result.reward_scale.minimise,
             "conflicts": [dict(action) for action in self.result.conflicts],
             "deadline": self.deadline.to_plain(),
             "notes": list(self.notes),

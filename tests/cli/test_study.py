@@ -176,3 +176,56 @@ def test_bad_input_is_one_line_and_leaves_the_study_as_it_is(capsys, file, tmp_p
     assert len(err.splitlines()) == 1
     assert file.read_bytes() == before
     assert not (tmp_path / "new.pgcpe").exists()
+
+
+WAIT = ["triage -> minutes; desk -> minutes", "--reward", "minutes", "--reward-range", "0", "60", "--minimise"]
+WAIT += ["--states", "triage=nurse,doctor", "--states", "desk=one,two", "--size", "2", "--policy", "lucb"]
+
+
+def test_a_reward_that_is_a_number(capsys, tmp_path):
+    """Minutes, the fewer the better, from forms in which a spreadsheet writes semicolons and decimal commas."""
+    file, form = tmp_path / "wait.pgcpe", tmp_path / "form.csv"
+    code, out, err = call(capsys, "new", file, *WAIT)
+    assert (code, err) == (0, "")
+    assert "gives the lowest expected minutes (a number from 0 to 60)?" in out
+    assert "may be worse than the best by 3," in out  # a twentieth of the range
+    call(capsys, "ask", file, "-n", "4", "--output", form)
+    table = pd.read_csv(form, dtype=str, keep_default_na=False)
+    table["minutes"] = ["12,5", "40", "", "7,25"]
+    table.to_csv(form, index=False, sep=";")
+    code, out, err = call(capsys, "tell", file, form)
+    assert (code, err) == (0, "")
+    assert out.startswith("3 plays told, 1 not filled in yet.")
+    assert call(capsys, "tell", file, "--id", 3, "--value", "minutes=33.5")[0] == 0
+    assert Study.open(file).to_frame()["minutes"].tolist() == [12.5, 40.0, 33.5, 7.25]
+    out = call(capsys, "status", file)[1]
+    assert "expected reward (less is better)" in out
+    code, out, err = call(capsys, "amend", file, "--id", 3, "--value", "minutes=99", "--reason", "misread")
+    assert (code, out) == (2, "")
+    assert "minutes must lie in its range, 0 to 60, but got 99" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--reward", "minutes=low", "--reward-range", "0", "60"], "the reward is a number: write --reward minutes"),
+        (["--reward", "minutes", "--reward-range", "60", "0"], "the lower one first, but got (60.0, 0.0)"),
+        (["--reward", "minutes", "--reward-range", "60"], "--reward-range: expected 2 arguments"),
+        (["--reward", "minutes", "--reward-range", "zero", "60"], "invalid float value: 'zero'"),
+        (
+            ["--reward", "minutes", "--reward-range", "0", "60", "--states", "minutes=low,high"],
+            "leave it out of states",
+        ),
+        (
+            ["--reward", "minutes", "--reward-range", "0", "60", "--epsilon", "60"],
+            "below 60, the width of the reward's",
+        ),
+        (["--reward", "minutes", "--states", "minutes=low,high"], "or --reward-range LOW HIGH if it is a number"),
+    ],
+)
+def test_bad_input_of_a_reward_that_is_a_number(capsys, tmp_path, arguments, said):
+    code, out, err = call(capsys, "new", tmp_path / "a.pgcpe", "triage -> minutes", *arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert len(err.splitlines()) == 1
+    assert not (tmp_path / "a.pgcpe").exists()

@@ -104,7 +104,7 @@ class _Propagation(Phases):
 
     def _probabilities(self, model: TableModel, node: int) -> Floats:
         """Return how likely each row of a node is under each arm; 0 under arms that set the node."""
-        at = node, int(model.counts_[-1].sum())  # no arm sets the reward, which is last: all plays
+        at = node, round(model.counts_[-1].sum())  # no arm sets the reward, which is last: all plays
         if at != self._at:
             self._at, self._rows = at, cell_probabilities(model, node)
         return self._rows

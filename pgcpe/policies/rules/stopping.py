@@ -53,11 +53,12 @@ class SeparatedIntervals(StoppingRule):
         highest = intervals.upper[state.challenger()]  # U of a_l, whichever arm was played as such
         if highest > intervals.lower[h] + state.epsilon:  # Algorithms 1 and 3, line 5
             return NOT_YET
-        reason = (
-            f"{state.bandit.arms[h]} is at least {intervals.lower[h]:.3f} and every other arm at most {highest:.3f}"
-        )
+        scale = state.bandit.reward_scale
+        worst, best = (scale.text(float(scale.value(end))) for end in (intervals.lower[h], highest))
+        least, most = ("at most", "at least") if scale.minimise else ("at least", "at most")
+        reason = f"{state.bandit.arms[h]} is {least} {worst} and every other arm {most} {best}"
         if highest > intervals.lower[h]:
-            reason += f", which is within epsilon = {state.epsilon:g}"
+            reason += f", which is within epsilon = {scale.width * state.epsilon:g}"
         if state.conflicts.any():
             return Verdict(True, f"{reason}; but {in_doubt(state)}", None, h)
         return Verdict(True, reason, state.certificate, h, assumed_by(state, IntervalEstimator))  # line 6
@@ -302,7 +303,8 @@ def _number(n: int) -> str:
 
 def no_better(state: PolicyState) -> str:
     """Return in words that no arm is better than the leader."""
-    within = f" by more than epsilon = {state.epsilon:g}" if state.epsilon > 0 else ""
+    epsilon = state.bandit.reward_scale.width * state.epsilon
+    within = f" by more than epsilon = {epsilon:g}" if epsilon > 0 else ""
     return f"no arm is better than {state.bandit.arms[state.leader]}{within}"
 
 
