@@ -35,7 +35,7 @@ class Box(NamedTuple):
     half_width: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagram:
     """A drawing, which Jupyter shows.
 
@@ -53,7 +53,7 @@ class Diagram:
     def _repr_svg_(self) -> str:
         return self.svg
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.words
 
     def save(self, path: str | Path) -> None:
@@ -158,7 +158,8 @@ def graph_as_svg(
     title = f"The causal graph, {len(part)} of {len(graph)} variables"
     return (
         f'<svg class="graph" role="img" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" xmlns="http://www.w3.org/2000/svg"><title>{title}</title>'
+        f'viewBox="0 0 {width:.0f} {height:.0f}" xmlns="http://www.w3.org/2000/svg" '
+        f'font-family="system-ui, sans-serif" style="background:#fff"><title>{title}</title>'
         '<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" orient="auto">'
         '<path d="M0 1 L10 5 L0 9 z" fill="#333"/></marker>'
         '<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'

@@ -80,10 +80,9 @@ def plot_intervals(
         said += f"an arm that {ends} of this line cannot be better than the first one by more than epsilon"
         ax.axvline(worst + (-epsilon if minimise else epsilon), color=BEST, linestyle="--", linewidth=1.2, label=said)
     if (ticked := compared & np.isfinite(bound)).any():
-        said = (
-            f"the {'least' if minimise else 'most'} that this arm may be, as it was compared; the intervals hold for "
-        )
-        said += "all arms at once, and are wider"
+        extreme = "least" if minimise else "most"
+        said = f"the {extreme} that this arm may be, worked out as far as the decision needs;\n"
+        said += "the intervals hold for all arms at once, and are wider"
         ax.scatter(bound[ticked], height[ticked], marker="|", color="black", s=70, zorder=4, label=said)
     ax.set_ylim(-0.8, len(table) - 0.2)
     ax.set_yticks(height, [escaped(str(action)) for action in table["action"]])
