@@ -183,7 +183,7 @@ def _recommended(traced: pd.DataFrame) -> Any:
 
 
 def _other(traced: pd.DataFrame, best: Any, action: Any) -> Any:
-    """Return the arm asked for, by default the one ruled out last; of several the one of the highest estimate."""
+    """Return the arm asked for, by default the one ruled out last; of several the one whose estimate is nearest."""
     others = traced[traced["action"] != best]
     if action is not None:
         if not (others["action"] == action).any():
@@ -193,4 +193,5 @@ def _other(traced: pd.DataFrame, best: Any, action: Any) -> Any:
         raise ValueError("there must be two arms to compare")
     left = others[~others["ruled out"]]
     latest = left[left["plays"] == left["plays"].max()] if len(left) else others
-    return latest.loc[latest["estimate"].idxmax(), "action"]
+    best_then = traced[(traced["action"] == best) & (traced["plays"] == latest["plays"].iloc[-1])]["estimate"].iloc[0]
+    return latest.loc[(latest["estimate"] - best_then).abs().idxmin(), "action"]
