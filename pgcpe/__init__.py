@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; a test holds it to the 
         TableModel,
     )
     from pgcpe.estimators.graph_check import GraphCheck, check_graph
-    from pgcpe.experiments import plan, repeat
+    from pgcpe.experiments import plan, plan_measurements, repeat
     from pgcpe.graphs.explanation import explain
     from pgcpe.graphs.identification import admissible_sequence, is_admissible_sequence
     from pgcpe.graphs.load import load_network
@@ -114,6 +114,7 @@ __all__ = [
     "is_admissible_sequence",
     "load_network",
     "plan",
+    "plan_measurements",
     "read_history",
     "repeat",
     "shipped_networks",
@@ -177,6 +178,7 @@ _MODULE_OF = {
     "is_admissible_sequence": "graphs.identification",
     "load_network": "graphs.load",
     "plan": "experiments",
+    "plan_measurements": "experiments",
     "read_history": "plays.history",
     "repeat": "experiments",
     "shipped_networks": "graphs.shipped",

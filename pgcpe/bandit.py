@@ -18,7 +18,7 @@ from pgcpe._checks import flag
 from pgcpe.graphs.answers import Factor, GraphAnswers, factors_of
 from pgcpe.graphs.identification import AdmissibleSteps
 from pgcpe.graphs.states import did_you_mean, is_several, shown
-from pgcpe.graphs.structure import State, checked_graph, latents_of, states_of
+from pgcpe.graphs.structure import State, checked_graph, latents_of, states_of, structure_of
 from pgcpe.plays.actions import Action, with_states
 from pgcpe.plays.encoding import Encoder
 from pgcpe.plays.reward_scale import RewardScale
@@ -187,6 +187,36 @@ class CausalBandit:
             merge_equal=False,
         ).recording(self.required)
 
+    def leaving_out(self, variables: Iterable[str]) -> CausalBandit:
+        """Return the same question where some variables are not recorded: they are hidden, as others are.
+
+        Raises
+        ------
+        ValueError
+            If one of them is unknown, the reward, or set by an arm or a playable action.
+        """
+        left = self._names(variables)
+        if fixed := sorted(left & {self.reward, *self.settable}):
+            what = "the reward" if fixed[0] == self.reward else "set by arms or playable actions"
+            raise ValueError(f"only what is merely recorded can be left out, but {fixed[0]} is {what}")
+        graph = structure_of(self.graph)
+        graph.latents = self._latents | left
+        return CausalBandit(
+            graph,
+            reward=self.reward,
+            arms=self.listed,
+            playable=None if self._plays_listed else self.playable,
+            costs=self.costs,
+            states=self.states,
+            **self.worth.options,
+            merge_equal=self.merges,
+        )
+
+    @property
+    def settable(self) -> frozenset[str]:
+        """The variables that an arm or a playable action sets."""
+        return frozenset().union(*self.listed, *self.playable)
+
     # ------------------------------------------------------------------------------------------------------ actions
 
     def may_play(self, action: Action) -> bool:
@@ -330,15 +360,7 @@ class CausalBandit:
         ValueError
             If one of them is latent or unknown.
         """
-        names: list[Any] = list(variables) if is_several(variables) else [variables]
-        if wrong := [v for v in names if not isinstance(v, str)]:
-            raise TypeError(f"variables must be a list of names, but got {shown(wrong[0])}")
-        needed = set(names) - {self.reward}
-        if odd := sorted(needed.difference(self.observed)):
-            raise ValueError(
-                f"only observed variables can be recorded, but got {shown(*odd, show=str)}"
-                f"{did_you_mean(odd[0], self.observed)}"
-            )
+        needed = self._names(variables) - {self.reward}
         if needed == set(self.required):
             return self
         other = copy.copy(self)
@@ -346,6 +368,18 @@ class CausalBandit:
             other.__dict__.pop(derived, None)
         other._recorded = frozenset(needed)
         return other
+
+    def _names(self, variables: Iterable[str]) -> set[str]:
+        """Return variables that can be recorded, or raise."""
+        names: list[Any] = list(variables) if is_several(variables) else [variables]
+        if wrong := [v for v in names if not isinstance(v, str)]:
+            raise TypeError(f"variables must be a list of names, but got {shown(wrong[0])}")
+        if odd := sorted(set(names).difference(self.observed)):
+            raise ValueError(
+                f"only observed variables can be recorded, but got {shown(*odd, show=str)}"
+                f"{did_you_mean(odd[0], self.observed)}"
+            )
+        return set(names)
 
     # ------------------------------------------------------------------------------------------------------ samples
 

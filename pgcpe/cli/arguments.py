@@ -119,6 +119,12 @@ def _add_plan(plan: argparse.ArgumentParser) -> None:
     plan.add_argument("--runs", type=_integer(1), default=20, help="simulated studies of each (default %(default)s)")
     plan.add_argument("--budget", type=int, default=20_000, help="plays to break off after (default %(default)s)")
     plan.add_argument("--seed", type=_integer(0), default=0, help="the first of the seeds (default %(default)s)")
+    plan.add_argument("--recording", metavar="A,B", help="what is recorded besides what is set (default: all)")
+    plan.add_argument(
+        "--measurements",
+        action="store_true",
+        help="say what leaving out each measurement would cost PooledCCPE in plays",
+    )
 
 
 def _add_identify(identify: argparse.ArgumentParser) -> None:
@@ -189,6 +195,9 @@ def _add_study(study: argparse.ArgumentParser, question: list[Parser]) -> None:
 
     status = steps.add_parser("status", parents=[file, shown], help="say what is known, and whether to stop")
     status.add_argument("--needed", action="store_true", help="say how many plays more it takes (takes a while)")
+    status.add_argument(
+        "--measurements", action="store_true", help="say what leaving out each measurement would cost in plays"
+    )
     status.add_argument("--rows", type=_integer(1), default=10, help="arms to print (default %(default)s)")
     report = steps.add_parser("report", parents=[file], help="write a page (HTML) of where the study stands")
     report.add_argument("page", metavar="PAGE", help="where it goes, as in report.html; one that exists is replaced")

@@ -118,7 +118,9 @@ def amend(arguments: argparse.Namespace) -> int:
 
 def status(arguments: argparse.Namespace) -> int:
     """Print what is known, what that rests on, and whether to stop."""
-    found = Study.open(arguments.file, read_only=True).status(needed=arguments.needed)
+    found = Study.open(arguments.file, read_only=True).status(
+        needed=arguments.needed, measurements=arguments.measurements
+    )
     print(json.dumps(found.to_plain(), indent=2) if arguments.json else found.to_string(arguments.rows))
     return 0
 

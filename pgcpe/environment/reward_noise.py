@@ -50,7 +50,7 @@ class RewardNoise:
     >>> noise.draw([20.0, 70.0], np.random.default_rng(0)).round(1).tolist()
     [22.5, 67.4]
     >>> noise.mean([20.0, 70.0]).round(2).tolist()
-    [21.67, 69.41]
+    [21.67, 69.42]
     """
 
     reward: str

@@ -264,7 +264,8 @@ class AdmissibleSequence(IntervalEstimator):
         low, high = counted._reward_range
         value, variance, off = plug_in_value(tree_of(counted._forest, counted._counts, 0), low, high)
         scale = counted.bandit_.reward_scale
-        return Estimate(float(scale.value(value)), scale.width * math.hypot(math.sqrt(variance), off))
+        se = scale.width * math.hypot(math.sqrt(variance), off)
+        return Estimate(float(scale.value(value)), se, (scale.low, scale.high))
 
     def contrast(
         self,
@@ -301,7 +302,7 @@ class AdmissibleSequence(IntervalEstimator):
         spread = apart[0] + max(variance[first] - alone_first, 0.0) + max(variance[second] - alone[0], 0.0)
         width = counted.bandit_.reward_scale.width
         se = math.hypot(math.sqrt(spread), float(off.sum()))
-        return Contrast(width * float(value[first] - value[second]), width * se)
+        return Contrast(width * float(value[first] - value[second]), width * se, (-width, width))
 
     @property
     def _reward_range(self) -> tuple[float, float]:

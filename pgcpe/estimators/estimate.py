@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from scipy.stats import norm
 
@@ -12,8 +13,18 @@ from pgcpe.confidence.intervals import probability
 __all__ = ["Contrast", "Estimate"]
 
 
-class Estimate(NamedTuple):
+@dataclass(frozen=True)
+class Estimate:
     """An estimate of an expected reward and its standard error, which is infinite where nothing determines the value.
+
+    It unpacks: ``value, se = estimate``.
+
+    Attributes
+    ----------
+    value, se
+        In the unit of the outcome.
+    ends
+        The least and the largest value that there can be.
 
     Examples
     --------
@@ -25,20 +36,35 @@ class Estimate(NamedTuple):
 
     value: float
     se: float
+    ends: tuple[float, float] = field(default=(0.0, 1.0), repr=False)
+
+    def __iter__(self) -> Iterator[float]:
+        """Give the value and its standard error."""
+        return iter((self.value, self.se))
 
     def confidence_interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
-        """Return ``value -+ z se`` as far as rewards go, 0 to 1: it holds with this probability for large samples."""
-        return _interval(self.value, self.se, confidence_level, 0.0)
+        """Return ``value -+ z se`` as far as values go, by default 0 to 1; with this probability for large samples."""
+        return _interval(self.value, self.se, confidence_level, self.ends)
 
     def __str__(self) -> str:
-        return _words(self.value, self.se, self.confidence_interval())
+        return _words(self.value, self.se, self.confidence_interval(), _decimals(self.ends))
 
     def _repr_markdown_(self) -> str:
         return str(self)
 
 
-class Contrast(NamedTuple):
+@dataclass(frozen=True)
+class Contrast:
     """An estimate of how much more one action is expected to yield than another, and its standard error.
+
+    It unpacks: ``value, se = contrast``.
+
+    Attributes
+    ----------
+    value, se
+        In the unit of the outcome.
+    ends
+        The least and the largest difference that there can be.
 
     Examples
     --------
@@ -48,27 +74,37 @@ class Contrast(NamedTuple):
 
     value: float
     se: float
+    ends: tuple[float, float] = field(default=(-1.0, 1.0), repr=False)
+
+    def __iter__(self) -> Iterator[float]:
+        """Give the value and its standard error."""
+        return iter((self.value, self.se))
 
     def confidence_interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
-        """Return ``value -+ z se`` within -1 and 1: it holds with this probability for large samples."""
-        return _interval(self.value, self.se, confidence_level, -1.0)
+        """Return ``value -+ z se`` as far as differences go, by default -1 to 1; so probable for large samples."""
+        return _interval(self.value, self.se, confidence_level, self.ends)
 
     def __str__(self) -> str:
-        return _words(self.value, self.se, self.confidence_interval())
+        return _words(self.value, self.se, self.confidence_interval(), _decimals(self.ends))
 
     def _repr_markdown_(self) -> str:
         return str(self)
 
 
-def _interval(value: float, se: float, confidence_level: float, lowest: float) -> tuple[float, float]:
+def _interval(value: float, se: float, confidence_level: float, ends: tuple[float, float]) -> tuple[float, float]:
     half = float(norm.isf(0.5 * (1.0 - probability("confidence_level", confidence_level)))) * se if se > 0.0 else 0.0
-    return max(value - half, lowest), min(value + half, 1.0)
+    return max(value - half, ends[0]), min(value + half, ends[1])
 
 
-def _words(value: float, se: float, interval: tuple[float, float]) -> str:
-    """Return an estimate with as many decimals as its standard error has to two digits."""
+def _words(value: float, se: float, interval: tuple[float, float], least: int) -> str:
+    """Return an estimate with as many decimals as its standard error has to two digits, and so many at least."""
     decimals = 1 - math.floor(math.log10(se)) if 0.0 < se < math.inf else 4
     low, high = interval
     note = ", which the data do not determine" if se == math.inf else ""
-    digits = f".{min(max(decimals, 2), 12)}f"
+    digits = f".{min(max(decimals, least), 12)}f"
     return f"{value:{digits}}{note}, 95 % confidence interval {low:{digits}} to {high:{digits}}"
+
+
+def _decimals(ends: tuple[float, float]) -> int:
+    """Return how many decimals a hundredth of a range has; of differences, half as many hundredths."""
+    return max(2 - math.ceil(math.log10(max(map(abs, ends)))), 0)

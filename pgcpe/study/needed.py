@@ -20,7 +20,7 @@ from pgcpe.policies.base import Policy
 from pgcpe.policies.loop import play
 from pgcpe.study.status import PlaysNeeded
 
-__all__ = ["estimated_environment", "plays_needed"]
+__all__ = ["estimated_environment", "plays_needed", "plays_without"]
 
 
 def plays_needed(policy: Policy, *, runs: int = 10, budget: int = 20_000, seed: int = 0) -> PlaysNeeded | None:
@@ -44,14 +44,51 @@ def plays_needed(policy: Policy, *, runs: int = 10, budget: int = 20_000, seed: 
     PlaysNeeded or None
         None where the plays do not show the distributions of what has to be recorded: hidden causes in common.
     """
+    return _simulated(policy, policy, runs=runs, budget=budget, seed=seed)
+
+
+def plays_without(
+    policy: Policy, *, runs: int = 10, budget: int = 20_000, seed: int = 0
+) -> dict[str, PlaysNeeded | None]:
+    """Return for each variable that a policy has recorded, and nothing sets, the plays needed without it.
+
+    They are those of a study that takes up the plays told so far without the variable, taken for hidden, and never
+    records it; simulated as `plays_needed` does. None where that cannot be said: the plays do not show the truth, or no
+    policy can do without.
+
+    Parameters
+    ----------
+    policy, runs, budget, seed
+        As for `plays_needed`.
+    """
+    bandit = policy.bandit
+    parameters = {name: value for name, value in policy.get_params().items() if name != "bandit"}
+    found: dict[str, PlaysNeeded | None] = {}
+    for variable in bandit.required:
+        if variable in bandit.settable:
+            continue
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                without = type(policy)(bandit.leaving_out([variable]), **parameters)
+                without.tell(policy.result().told)
+        except ValueError:
+            found[variable] = None
+        else:
+            found[variable] = _simulated(without, policy, runs=runs, budget=budget, seed=seed)
+    return found
+
+
+def _simulated(policy: Policy, truth: Policy, *, runs: int, budget: int, seed: int) -> PlaysNeeded | None:
+    """Return how many plays more a policy takes where the truth is what another one has estimated."""
     runs, budget, seed = whole_number("runs", runs, 1), whole_number("budget", budget, 1), whole_number("seed", seed, 0)
     if policy.stopped:
         return PlaysNeeded(0.0, 0.0, 0.0, 0.0, runs, budget)
-    if estimated_environment(policy, seed) is None:
+    if estimated_environment(truth, seed) is None:
         return None
     plays, costs = [], []
     for number in range(seed, seed + runs):
-        simulated, environment = copy.copy(policy), estimated_environment(policy, number)
+        simulated, environment = copy.copy(policy), estimated_environment(truth, number)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of conflicts by chance
             n = play(simulated, environment, budget=budget, progress=False) if environment is not None else 0

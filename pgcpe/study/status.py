@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,11 +44,15 @@ class PlaysNeeded(NamedTuple):
     runs: int
     budget: int
 
+    @property
+    def most(self) -> str:
+        """What is said before the plays: ``"more than "`` where most simulated studies were broken off."""
+        return "more than " if self.plays >= self.budget else "about "
+
     def __str__(self) -> str:
-        more = "more than " if self.plays >= self.budget else "about "
         return (
-            f"If the truth is like the estimate {more}{self.plays:,.0f} plays more are needed, in eight of ten studies "
-            f"between {self.low:,.0f} and {self.high:,.0f} ({self.runs} simulated)"
+            f"If the truth is like the estimate {self.most}{self.plays:,.0f} plays more are needed, in eight of ten "
+            f"studies between {self.low:,.0f} and {self.high:,.0f} ({self.runs} simulated)"
         )
 
 
@@ -94,6 +99,9 @@ class Status:
         When the study was created (UTC), and by which version of the package.
     needed
         How many plays more it is likely to take; None where that was not asked for or cannot be said.
+    without
+        For each variable that is recorded and never set how many plays more it is likely to take if that is no longer
+        recorded, None where that cannot be said; empty where it was not asked for.
     """
 
     name: str
@@ -120,6 +128,7 @@ class Status:
     created: datetime
     version: str
     needed: PlaysNeeded | None = None
+    without: Mapping[str, PlaysNeeded | None] = field(default_factory=dict)
 
     @property
     def summary(self) -> str:
@@ -138,6 +147,7 @@ class Status:
         plays = ", ".join([f"{self.n_told:,} {'play' if self.n_told == 1 else 'plays'} told", *left])
         ends = f"\nEnded: {self.reached}." if self.reached else ""
         needed = f"\n{self.needed}." if self.needed else ""
+        needed += "".join(f"\nWithout recording {v}: {_more(more)}." for v, more in self.without.items())
         return "\n".join([self.question, "", f"{self.result.summary}{ends}{needed}", f"{plays}.", *self.notes])
 
     def to_string(self, rows: int = 10) -> str:
@@ -166,10 +176,18 @@ class Status:
             "deadline": self.deadline.to_plain(),
             "notes": list(self.notes),
             "needed": None if self.needed is None else self.needed._asdict(),
+            "without": {v: None if more is None else more._asdict() for v, more in self.without.items()},
             "created": self.created.isoformat(),
             "people": self.people.to_dict("records"),
             "arms": [row | {"action": dict(row["action"])} for row in table],
         }
+
+
+def _more(needed: PlaysNeeded | None) -> str:
+    """Return in a few words how many plays more are needed."""
+    if needed is None:
+        return "cannot be said"
+    return f"{needed.most}{needed.plays:,.0f} plays more ({needed.low:,.0f} to {needed.high:,.0f})"
 
 
 def standing(ledger: Ledger, policy: Policy) -> Certified | None:
@@ -186,6 +204,7 @@ def status_of(
     policy: Policy,
     deadline: Deadline,
     needed: PlaysNeeded | None = None,
+    without: Mapping[str, PlaysNeeded | None] | None = None,
 ) -> Status:
     """Return where a study stands."""
     now, costs = datetime.now(UTC), policy.bandit.costs
@@ -219,6 +238,7 @@ def status_of(
         created=moment(question.created),
         version=question.version,
         needed=needed,
+        without=without or {},
     )
 
 

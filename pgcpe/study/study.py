@@ -25,7 +25,7 @@ from pgcpe.study.deadline import Deadline
 from pgcpe.study.imports import read_log
 from pgcpe.study.journal import Journal
 from pgcpe.study.ledger import NOT_PERFORMED, REASONS, Play
-from pgcpe.study.needed import plays_needed
+from pgcpe.study.needed import plays_needed, plays_without
 from pgcpe.study.question import fingerprint, to_plain
 from pgcpe.study.replay import Replay
 from pgcpe.study.report import display, report
@@ -370,7 +370,7 @@ class Study:
         """Return the form of plays to fill in, by default of all pending ones: id, what to set, what to record."""
         return form(self.pending if plays is None else plays, self.bandit)
 
-    def status(self, *, needed: bool = False) -> Status:
+    def status(self, *, needed: bool = False, measurements: bool = False) -> Status:
         """Return where the study stands.
 
         Parameters
@@ -378,6 +378,9 @@ class Study:
         needed
             Whether to say how many plays more it is likely to take, by simulating it from the current estimate; it
             takes seconds to minutes.
+        measurements
+            Whether to say the same for leaving out each variable that is recorded and never set: what it would cost in
+            plays to record it no longer. It takes as long for each.
         """
         self._replay.refresh()
         parts = (
@@ -387,7 +390,8 @@ class Study:
             self._policy.__copy__(),
             self._replay.deadline,
         )
-        return status_of(*parts, plays_needed(self._policy) if needed else None)
+        more = plays_needed(self._policy) if needed or measurements else None
+        return status_of(*parts, more, plays_without(self._policy) if measurements else None)
 
     def report(self, path: str | os.PathLike[str], *, needed: bool = True) -> None:
         """Write a page of HTML for readers who will not open the study; one of that name is replaced.

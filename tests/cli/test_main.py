@@ -107,6 +107,22 @@ def test_plan(capsys):
     assert "within 20 plays" in out
 
 
+def test_what_a_measurement_saves(capsys):
+    question = ["plan", "cancer", "--reward", "Cancer=False", "--variables", "Smoker", "--size", "1", "--runs", "2"]
+    code, out, _ = call(capsys, *question, "--epsilon", "0.2", "--measurements", "--json")
+    assert code == 0
+    assert [row["left_out"] for row in json.loads(out)] == ["nothing", "Pollution"]
+    out = call(capsys, *question, "--epsilon", "0.2", "--measurements")[1]
+    assert "without a measurement, if the truth is like cancer" in out
+    few = ["--epsilon", "0.2", "--recording", "Cancer", "--policy", "PooledCCPE", "--json"]
+    (row,) = json.loads(call(capsys, *question, *few)[1])
+    assert row["stopped"] == 1
+    code, out, err = call(capsys, *question, "--measurements", "--policy", "LUCB")
+    assert (code, out) == (2, "")
+    assert "--measurements is about PooledCCPE and all that it records" in err
+    assert "only observed variables" in call(capsys, *question, "--recording", "Cancre")[2]
+
+
 def test_identify(capsys):
     code, out, _ = call(capsys, "identify", *VISITS, "--reward", "recovered", "--do", "drug1=new", "--do", "drug2=new")
     assert code == 0

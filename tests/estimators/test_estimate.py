@@ -24,6 +24,12 @@ def test_an_interval_holds_nothing_that_cannot_be():
     assert Contrast(0.0, 0.0).confidence_interval() == (0.0, 0.0)
 
 
+def test_values_in_a_unit_go_as_far_as_their_range():
+    assert Estimate(2.0, 3.0, (0.0, 60.0)).confidence_interval() == pytest.approx((0.0, 2 + 3 * 1.959964))
+    assert Contrast(-50.0, 30.0, (-60.0, 60.0)).confidence_interval()[0] == -60.0
+    assert str(Estimate(20.0, 1.5, (0.0, 60.0))) == "20.0, 95 % confidence interval 17.1 to 22.9"
+
+
 def test_printed_it_has_value_interval_and_level():
     assert str(Estimate(0.15123, 0.005)) == "0.1512, 95 % confidence interval 0.1414 to 0.1610"
     assert str(Contrast(-0.5, 0.11)) == "-0.50, 95 % confidence interval -0.72 to -0.28"

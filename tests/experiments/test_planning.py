@@ -3,8 +3,18 @@
 import numpy as np
 import pytest
 
-from pgcpe import CCPE, LUCB, SimulatedEnvironment
-from pgcpe.experiments import plan
+from pgcpe import (
+    CCPE,
+    KLLUCB,
+    LUCB,
+    CausalBandit,
+    PooledCCPE,
+    RewardNoise,
+    SimulatedEnvironment,
+    do,
+    load_network,
+)
+from pgcpe.experiments import plan, plan_measurements
 from pgcpe.paper import experiment_2
 
 
@@ -38,3 +48,76 @@ def test_a_plan_that_cannot_be_afforded_says_so():
     )
     assert table["stopped"].tolist() == [0, 0]
     assert table["plays"].tolist() == [100, 100]
+
+
+def smoking(**options):
+    network = load_network("cancer")
+    arms = [do(Smoker="True"), do(Smoker="False")]
+    values = {"True": 0, "False": 1}
+    return network, CausalBandit(network, reward="Cancer", arms=arms, **{"reward_values": values, **options})
+
+
+def test_what_leaving_out_a_measurement_costs_is_a_plan_of_the_question_without_it():
+    network, bandit = smoking()
+    options = {"epsilon": 0.05, "runs": 3, "n_jobs": 1, "progress": False}
+    table = plan_measurements(bandit, network, **options).set_index("left_out")
+    assert table["recorded"].to_dict() == {"nothing": "Pollution, Smoker", "Pollution": "Smoker"}
+    pooled = {"pooled": PooledCCPE}
+    for left, kept in (("nothing", ["Pollution", "Smoker"]), ("Pollution", [])):
+        alone = plan(bandit, network, policies=pooled, recording=kept, **options).iloc[0]
+        assert alone["plays"] == table.loc[left, "plays"]
+    hidden = bandit.leaving_out(["Pollution"])
+    policy = PooledCCPE(hidden, epsilon=0.05, seed=0)
+    assert "Pollution" not in policy.bandit.observed
+    assert hidden.arms == bandit.arms
+    assert table.loc["Pollution", "ratio"] == table.loc["Pollution", "plays"] / table.loc["nothing", "plays"]
+
+
+def test_what_no_policy_can_do_without_is_said():
+    """do() alone may be played: without the confounder an arm is not identified."""
+    from pgmpy.factors.discrete import TabularCPD
+    from pgmpy.models import DiscreteBayesianNetwork
+
+    network = DiscreteBayesianNetwork([("Z", "X"), ("Z", "Y"), ("X", "Y")])
+    network.add_cpds(
+        TabularCPD("Z", 2, [[0.5], [0.5]]),
+        TabularCPD("X", 2, [[0.7, 0.3], [0.3, 0.7]], ["Z"], [2]),
+        TabularCPD("Y", 2, [[0.9, 0.5, 0.4, 0.1], [0.1, 0.5, 0.6, 0.9]], ["Z", "X"], [2, 2]),
+    )
+    bandit = CausalBandit(network, reward="Y", arms=[do(X=0), do(X=1)], playable=[do()])
+    table = plan_measurements(bandit, network, epsilon=0.2, runs=2, n_jobs=1, progress=False)
+    assert table["left_out"].tolist() == ["nothing", "Z"]
+    assert np.isfinite(table["plays"].iloc[0])
+    assert np.isnan(table["plays"].iloc[1])
+
+
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [
+        (["Smoker"], "only what is merely recorded can be left out, but Smoker is set by arms"),
+        (["Cancer"], "but Cancer is the reward"),
+        (["Polution"], "only observed variables can be recorded, but got Polution.*did you mean 'Pollution'"),
+        ([3], "must be a list of names, but got 3"),
+    ],
+)
+def test_what_cannot_be_left_out(left, said):
+    with pytest.raises((ValueError, TypeError), match=said):
+        smoking()[1].leaving_out(left)
+
+
+def test_a_plan_of_a_reward_that_is_a_number():
+    """Epsilon and regret in its unit: the best arm is .05 of the range better or nearly so, and is found."""
+    network, bandit = smoking(reward_values=None, reward_range=(0, 200))
+    noise = RewardNoise("Cancer", (0, 200), "beta", values={"True": 0.0, "False": 200.0})
+    table = plan(
+        bandit,
+        network,
+        policies={"KL-LUCB": KLLUCB},
+        epsilon=20,
+        runs=3,
+        n_jobs=1,
+        progress=False,
+        reward_noise=noise,
+    )
+    assert table["wrong"].tolist() == [0.0]
+    assert table["stopped"].tolist() == [1.0]

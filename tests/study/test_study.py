@@ -14,10 +14,13 @@ from pgcpe import (
     CCPE,
     KLLUCB,
     LUCB,
+    CausalBandit,
     PooledCCPE,
     SequentialHalving,
+    SimulatedEnvironment,
     Study,
     do,
+    load_network,
     read_history,
 )
 from pgcpe.paper import experiment_2
@@ -442,6 +445,24 @@ def test_plays_still_needed(tmp_path):
     left = run(study, environment)
     assert needed.low / 3 < left < 3 * needed.high
     assert study.status(needed=True).needed.plays == 0
+
+
+def test_what_recording_less_would_cost(tmp_path):
+    """For what is recorded and never set: the same simulated truth, performed for a policy that does not see it."""
+    network = load_network("cancer")
+    arms = [do(Smoker="True"), do(Smoker="False")]
+    bandit = CausalBandit(network, reward="Cancer", arms=arms, reward_values={"True": 0, "False": 1})
+    policy = PooledCCPE(bandit, guarantee="asymptotic", epsilon=0.02)
+    study = Study.create(tmp_path / "a.pgcpe", policy)
+    study.tell(rows(study.ask(40), SimulatedEnvironment(network, seed=0)))
+    status = study.status(measurements=True)
+    assert set(status.without) == {"Pollution"}
+    assert status.needed is not None
+    for variable, needed in status.without.items():
+        assert needed.low <= needed.plays <= needed.high
+        assert f"Without recording {variable}: " in status.summary
+    assert set(status.to_plain()["without"]) == set(status.without)
+    assert not study.status().without
 
 
 def test_a_rare_cause_that_nobody_had_raises_no_warning(tmp_path):
