@@ -468,6 +468,8 @@ class Policy:
 
     def _result(self, shown: PolicyState, stop_reason: str = "") -> Result:
         ruled_out = None if self._certified is None else self._stopping.ruled_out()
+        goes_on = not self.stopped and len(self.bandit.arms) > 1
+        so_far = self._stopping.evidence_so_far(shown) if goes_on and shown.leader == self._recommended else None
         return Result(
             recommendation=self.recommendation,
             certified=self.certificate in CERTIFIED,
@@ -476,7 +478,7 @@ class Policy:
             n_plays=self.n_plays,
             cost=self.cost,
             plays_by_action=self.plays_by_action,
-            table=arms_table(shown, self._recommended, self._stopping.shown(shown), ruled_out),
+            table=arms_table(shown, self._recommended, self._stopping.shown(shown), ruled_out, so_far),
             conflicts=self.conflicts,
             epsilon=self.epsilon,
             reward_scale=self.bandit.reward_scale,

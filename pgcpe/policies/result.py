@@ -19,7 +19,7 @@ from pgcpe.plays.samples import Samples
 from pgcpe.plotting.intervals import plot_intervals
 from pgcpe.plotting.plays import plot_plays
 from pgcpe.policies.error_budget import ErrorBudget
-from pgcpe.policies.rules.base import RuledOut, StoppingRule
+from pgcpe.policies.rules.base import Progress, RuledOut, StoppingRule
 from pgcpe.policies.rules.state import PolicyState
 
 __all__ = ["Result", "arms_table", "equal_arms", "left_open", "to_close"]
@@ -52,7 +52,9 @@ class Result:
         One row an arm, the recommendation first, then by estimate: action, estimate (by which the policy ranks), lower,
         upper, all three in the unit of the reward, n_plays, and, where there are any, the argument that ruled the arm
         out ("ruled out by"), its evidence ("nats"), the upper end by which it was compared (of the first arm the lower
-        end; "bound", and the other way round where less is better), conflict and the arms merged with it.
+        end; "bound", and the other way round where less is better), conflict and the arms merged with it. As long as it
+        goes on: the evidence of the arms in pairs that the recommended one is better ("nats") and how much of it rules
+        an arm out ("asked"), where the stopping rule counts any.
     conflicts
         The arms whose own plays and all others had nothing in common, by the intervals of either.
     epsilon, delta
@@ -204,7 +206,11 @@ def table_formats(scale: RewardScale) -> dict[str, Any]:
 
 
 def arms_table(
-    state: PolicyState, recommended: int, intervals: Intervals, ruled_out: RuledOut | None = None
+    state: PolicyState,
+    recommended: int,
+    intervals: Intervals,
+    ruled_out: RuledOut | None = None,
+    so_far: Progress | None = None,
 ) -> pd.DataFrame:
     """Return the table of `Result`."""
     bandit, conflicts = state.bandit, state.conflicts
@@ -225,6 +231,9 @@ def arms_table(
             columns["nats"] = ruled_out.nats[order]
         if ruled_out.bound is not None:
             columns["bound"] = scale.value(ruled_out.bound)[order]
+    if so_far is not None:
+        columns["nats"] = np.where(np.isinf(so_far.nats), np.nan, so_far.nats)[order]
+        columns["asked"] = np.where(np.isinf(so_far.nats), np.nan, so_far.asked)[order]
     if conflicts.any():
         columns["conflict"] = conflicts[order]
     equal = [equal_arms(bandit, arm) for arm in columns["action"]]

@@ -20,7 +20,7 @@ from pgcpe.policies.base import Policy
 from pgcpe.policies.loop import play
 from pgcpe.study.status import PlaysNeeded
 
-__all__ = ["estimated_environment", "plays_needed", "plays_without"]
+__all__ = ["estimated_environment", "plays_needed", "plays_without", "why_unknown"]
 
 
 def plays_needed(policy: Policy, *, runs: int = 10, budget: int = 20_000, seed: int = 0) -> PlaysNeeded | None:
@@ -77,6 +77,17 @@ def plays_without(
         else:
             found[variable] = _simulated(without, policy, runs=runs, budget=budget, seed=seed)
     return found
+
+
+def why_unknown(policy: Policy) -> str:
+    """Return in words why it cannot be said how many plays more a policy takes."""
+    bandit = policy.bandit
+    hidden = sorted(set(bandit.graph.nodes) - set(bandit.observed))
+    cause = f" ({', '.join(hidden)} hidden)" if hidden else ""
+    return (
+        "How many plays more it takes cannot be said: the plays do not show how "
+        f"{', '.join(bandit.required)} and {bandit.reward} come about together{cause}."
+    )
 
 
 def _simulated(policy: Policy, truth: Policy, *, runs: int, budget: int, seed: int) -> PlaysNeeded | None:

@@ -94,7 +94,8 @@ class Status:
         One row for each person, in the order in which they appear: person, asked, told, cancelled, withdrawn, amended
         and last, the time of the last event (UTC). Who did not give a name is "".
     notes
-        What a reader should know, in words: reasons of withdrawals, overdue plays and the like.
+        What a reader should know, in words: reasons of withdrawals, overdue plays, why it cannot be said how many plays
+        more it takes, and the like.
     created, version
         When the study was created (UTC), and by which version of the package.
     needed
@@ -203,8 +204,6 @@ def status_of(
     ledger: Ledger,
     policy: Policy,
     deadline: Deadline,
-    needed: PlaysNeeded | None = None,
-    without: Mapping[str, PlaysNeeded | None] | None = None,
 ) -> Status:
     """Return where a study stands."""
     now, costs = datetime.now(UTC), policy.bandit.costs
@@ -237,8 +236,6 @@ def status_of(
         notes=tuple(ledger.notes(now)),
         created=moment(question.created),
         version=question.version,
-        needed=needed,
-        without=without or {},
     )
 
 

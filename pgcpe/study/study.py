@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -25,7 +26,7 @@ from pgcpe.study.deadline import Deadline
 from pgcpe.study.imports import read_log
 from pgcpe.study.journal import Journal
 from pgcpe.study.ledger import NOT_PERFORMED, REASONS, Play
-from pgcpe.study.needed import plays_needed, plays_without
+from pgcpe.study.needed import plays_needed, plays_without, why_unknown
 from pgcpe.study.question import fingerprint, to_plain
 from pgcpe.study.replay import Replay
 from pgcpe.study.report import display, report
@@ -390,8 +391,13 @@ class Study:
             self._policy.__copy__(),
             self._replay.deadline,
         )
-        more = plays_needed(self._policy) if needed or measurements else None
-        return status_of(*parts, more, plays_without(self._policy) if measurements else None)
+        status = status_of(*parts)
+        if not (needed or measurements):
+            return status
+        more = plays_needed(self._policy)
+        notes = status.notes if more is not None else (*status.notes, why_unknown(self._policy))
+        without = plays_without(self._policy) if measurements else {}
+        return dataclasses.replace(status, needed=more, without=without, notes=notes)
 
     def report(self, path: str | os.PathLike[str], *, needed: bool = True) -> None:
         """Write a page of HTML for readers who will not open the study; one of that name is replaced.

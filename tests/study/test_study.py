@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,10 +21,14 @@ from pgcpe import (
     SimulatedEnvironment,
     Study,
     do,
+    interventions,
     load_network,
     read_history,
 )
+from pgcpe.confidence.pairwise import pairwise_glr
 from pgcpe.paper import experiment_2
+
+DATA = Path(__file__).parent.parent.parent / "data"
 
 CURED, NOT = {"cured": "yes"}, {"cured": "no"}
 
@@ -475,3 +480,42 @@ def test_a_rare_cause_that_nobody_had_raises_no_warning(tmp_path):
         assert study.tell(plays, told) == 100
     with pytest.warns(UserWarning, match="in all 60 passive plays"):
         study.import_log(pd.DataFrame({"Dyspnoea": ["True"] * 60, "Cancer": ["False"] * 60}), do())
+
+
+def test_where_hidden_causes_keep_the_plays_from_showing_it_that_is_said(tmp_path):
+    """A graph with hidden causes in common, of which no tables are learned; one without variables to record is told."""
+    network = load_network(DATA / "two_visits.bif", latents=("frailty", "adherence"))
+    arms = interventions(network, reward="recovered", variables=["drug1", "drug2"], size=2, null=False)
+    bandit = CausalBandit(network, reward="recovered", arms=arms, reward_values={"no": 0, "yes": 1})
+    environment = SimulatedEnvironment(network, seed=0)
+    study = Study.create(tmp_path / "a.pgcpe", PooledCCPE(bandit, epsilon=0.1))
+    study.tell(rows(study.ask(30), environment))
+    status = study.status(needed=True, measurements=True)
+    assert status.needed is None
+    assert "How many plays more it takes cannot be said: the plays do not show how " in status.summary
+    assert "frailty" in status.notes[-1]
+    assert all(more is None for more in status.without.values())
+    study.report(tmp_path / "page.html")
+    assert "cannot be said" in (tmp_path / "page.html").read_text()
+    alone = Study.create(tmp_path / "b.pgcpe", KLLUCB(bandit, epsilon=0.1))
+    alone.tell(rows(alone.ask(30), environment))
+    assert alone.status(needed=True).needed.plays > 0
+    assert "cannot be said" not in alone.status(needed=True).summary
+
+
+def test_the_evidence_in_pairs_is_shown_before_a_certificate(tmp_path):
+    """For the arm that is the current best, by the plays of both: what `pairwise_glr` says of the same counts."""
+    policy, environment = two_arms()
+    study = Study.create(tmp_path / "a.pgcpe", PooledCCPE(policy.bandit, guarantee="direct", epsilon=0.2))
+    study.tell(rows(study.ask(40), environment))
+    table = study.status().result.table
+    assert np.isnan(table["nats"].iloc[0])
+    assert (table["asked"].iloc[1:] > 0).all()
+    frame = study.to_frame()
+    values = frame.groupby("action")["Y"].agg(["count", lambda y: y.astype(int).sum()])
+    n, x = (values.reindex(table["action"].map(str)).fillna(0).iloc[:, k].to_numpy(float) for k in (0, 1))
+    alone = pairwise_glr(n, x, 0, 0.2)[1:]
+    assert (table["nats"].iloc[1:] >= alone - 1e-9).all()  # the best of it and of those since leaders were named
+    assert "nats" in str(study.status())
+    run(study, environment)
+    assert "asked" not in study.status().result.table

@@ -206,6 +206,10 @@ class StoppingRule(ABC):
         """Return how far it is with each arm; None if it does not say."""
         return None
 
+    def evidence_so_far(self, state: PolicyState) -> Progress | None:
+        """Return the part of `progress` that a table of a run that goes on shows: no bound is worked out for it."""
+        return self.progress(state)
+
 
 def n_arms_of(bandit: CausalBandit) -> int:
     """Return the number of arms of what must be a bandit."""

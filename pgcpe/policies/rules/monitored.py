@@ -88,3 +88,7 @@ class MonitoredRules(StoppingRule):
     def progress(self, state: PolicyState) -> Progress | None:
         """Return what the deciding rule says."""
         return self._deciding.progress(state)
+
+    def evidence_so_far(self, state: PolicyState) -> Progress | None:
+        """Return what the deciding rule says."""
+        return self._deciding.evidence_so_far(state)

@@ -296,6 +296,10 @@ class SeparatedOrRuledOut(StoppingRule):
         """Return the evidence of direct plays, and the bounds."""
         return self._pairs.progress(state)._replace(bounds=self._ends(state))
 
+    def evidence_so_far(self, state: PolicyState) -> Progress:
+        """Return the evidence of direct plays."""
+        return self._pairs.progress(state)
+
 
 def _number(n: int) -> str:
     return f"{n} {'is' if n == 1 else 'are'}"
