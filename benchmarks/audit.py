@@ -6,8 +6,9 @@ Each case is a question with the arms do(X=0) and do(X=1), told passive observat
 epsilon = 0, looked at whenever the plays have grown by a hundredth or, where there are many strata, once. A run is
 `wrong` if it stopped for the other arm; of `conflicts` if direct plays were found to contradict the graph.
 
-The last case is of the numerical guarantee: effects that are products, the certificate with the least epsilon, and a
-run is `wrong` if another search finds coefficients in the region where the leader is worse by more than that.
+The last case is of the numerical guarantee: effects that are products, where there is evidence of a factor of two at
+least against coefficients that make the other arm better; a run is `wrong` if another search finds coefficients with
+less evidence, by more than the rule allows for.
 
 Three cases are of certificates that trusted another part. *challenger, LUCB1*: three arms, of which observation knows
 the worst one well and the best one hardly, CCPE with LUCB1's intervals, epsilon = .02; a rule that looks only at the
@@ -30,9 +31,11 @@ from pgmpy.base import DAG
 from scipy.optimize import minimize
 
 from pgcpe import BGLM, CCPE, LUCB, Action, CausalBandit, EmpiricalMeans, PooledCCPE, PooledTrees, do
-from pgcpe.estimators.pooled_bglm import PooledBGLM, _Region
-from pgcpe.models.derivatives import Layout
+from pgcpe.estimators.pooled_bglm import PooledBGLM
+from pgcpe.estimators.tilted_equations import TiltedEquations
 from pgcpe.models.links import LINKS
+from pgcpe.models.tilted_search import TiltedNull
+from pgcpe.policies.rules.tilted import MARGIN
 
 ARMS = [do(X=0), do(X=1)]
 BROKEN_OFF, ONE_BY_ONE = 3_000, 600
@@ -89,6 +92,9 @@ def _observations(case: Case, n: int, rng: np.random.Generator, x: int | None = 
     return pd.DataFrame({"Z": z, "X": treated, "Y": y})
 
 
+NEVER_LESS = np.log(2.0)
+"""No rule asks less evidence than that for an error probability of one half."""
+
 PRODUCTS = (
     [("X", "M"), ("M", "Y")],
     [("X", "M"), ("M", "Y"), ("X", "Y")],
@@ -98,14 +104,15 @@ PRODUCTS = (
 """Effects of X that are products of coefficients, or sums of products."""
 
 
-def products(seed: int) -> PooledBGLM:
-    """Return a model that was told of plays of a question with effects that are products."""
+def products(seed: int) -> tuple[int, TiltedNull]:
+    """Return the better arm of a question with effects that are products, and what bets say of the other."""
     rng = np.random.default_rng([seed, 2])
     graph, link = DAG(PRODUCTS[seed % len(PRODUCTS)]), ("logit", "identity")[seed // len(PRODUCTS) % 2]
     bandit = CausalBandit(graph, reward="Y", arms=ARMS)
     model = PooledBGLM(BGLM(link))
     bandit = bandit.recording(model.required(bandit))
     model.start(bandit)
+    bets, plays = TiltedEquations(model, 0.0), 0
     small = {v: rng.uniform(-0.2, 0.2, 3) if link == "identity" else rng.normal(0, 0.6, 3) for v in graph}
     for arm, n in ((None, rng.integers(50, 500)), (0, rng.integers(20, 200)), (1, rng.integers(20, 200))):
         drawn: dict[str, NDArray[np.int64]] = {}
@@ -116,17 +123,25 @@ def products(seed: int) -> PooledBGLM:
             )
             free = (rng.random(n) < LINKS[link].probability(predictor)).astype(int)
             drawn[v] = free if v != "X" or arm is None else np.full(n, arm)
-        model.update(bandit.encode(do() if arm is None else ARMS[arm], pd.DataFrame(drawn)))
-    return model
+        told = bandit.encode(do() if arm is None else ARMS[arm], pd.DataFrame(drawn))
+        start, first = plays, plays
+        while plays < start + n:
+            plays = min(bets.due, start + n)
+            model.update(told.rows(slice(first - start, plays - start)))
+            bets.follow(int(np.argmax(model.estimates())), plays)
+            first = plays
+    leader = int(np.argmax(model.estimates()))
+    null = bets.null(leader, 1 - leader)
+    assert null is not None
+    return leader, null
 
 
-def _numerical(case: Case, seed: int) -> dict[str, bool]:
-    """Return whether the better arm has a certificate, and whether another search refutes it."""
-    model = products(seed)
-    leader, region, largest = searched(model, case.delta)
-    epsilon = largest + 1e-3  # more than how far searches of either kind may end from where they converge to
-    certified = model.certifies(leader, epsilon, case.delta)
-    return {"stopped": certified, "wrong": certified and refuted(region, leader, epsilon, seed), "conflicts": False}
+def _numerical(seed: int) -> dict[str, bool]:
+    """Return whether a search for the least evidence ended well, and whether another one finds less."""
+    _, null = products(seed)
+    least, _ = null.least(NEVER_LESS)
+    certified = least >= NEVER_LESS
+    return {"stopped": certified, "wrong": certified and refuted(null, least - MARGIN, seed), "conflicts": False}
 
 
 def _three_arms(action: Action, rng: np.random.Generator) -> dict[str, int]:
@@ -166,30 +181,16 @@ def _named(case: Case, seed: int) -> dict[str, bool]:
     return {"stopped": certified, "wrong": wrong, "conflicts": bool(policy.conflicts)}
 
 
-def searched(model: PooledBGLM, delta: float) -> tuple[int, _Region, float]:
-    """Return the better arm, the region that `certifies` goes by, and the largest difference found there."""
-    leader = int(np.argmax(model.estimates()))
-    region = _Region(model, min(range(len(model._snapshots)), key=lambda j: model._asked(j, delta)), delta)
-    return leader, region, region.largest(leader, 1 - leader)
-
-
-def refuted(region: _Region, leader: int, epsilon: float, seed: int, starts: int = 40) -> bool:
-    """Return whether a search from many random points, unlike those of the package, finds more than epsilon."""
-    pair = Layout(region._tables.parents, region._tables.cards, region._tables.forced[[leader, 1 - leader]])
-
-    def worse(u: NDArray[np.float64]) -> float:
-        mean = pair.derivatives(region._entries(u)[0], region._values).mean
-        return float(mean[0] - mean[1])
-
+def refuted(null: TiltedNull, asked: float, seed: int, starts: int = 40) -> bool:
+    """Return whether a search from many random points, unlike those of the package, finds less evidence than asked."""
     rng = np.random.default_rng([seed, 3])
-    inside = {"type": "ineq", "fun": lambda u: region._room(u)[0]}  # gradients by differences, not those of the package
+    inside = {"type": "ineq", "fun": lambda u: null.room(u)[0]}  # gradients by differences, not those of the package
     for _ in range(starts):
-        u = rng.standard_normal(region._by_u.shape[1])
-        u *= region._radius * rng.uniform(0.3, 1.0) / np.linalg.norm(u)
-        end = minimize(worse, u, method="SLSQP", constraints=[inside], options={"maxiter": 200, "ftol": 1e-8}).x
-        while region._room(end)[0] < 0:  # back towards the fit, which is inside
-            end = 0.99 * end
-        if -worse(end) > epsilon:
+        u = rng.standard_normal(null.n)
+        u *= rng.uniform(0.3, 3.0) / np.linalg.norm(u)
+        options = {"maxiter": 200, "ftol": 1e-8}
+        end = minimize(lambda u: null.evidence(u)[0], u, method="SLSQP", constraints=[inside], options=options).x
+        if null.contradicts(null.parameters(end), asked):
             return True
     return False
 
@@ -198,7 +199,7 @@ def run(name: str, seed: int) -> dict[str, bool]:
     """Return whether a run stopped, whether for the worse arm, and whether a conflict was found."""
     case = CASES[name]
     if case.numerical:
-        return _numerical(case, seed)
+        return _numerical(seed)
     if case.by:
         return _named(case, seed)
     if case.drawn:

@@ -7,7 +7,8 @@ probability at most alpha (Ville's inequality).
 Plays are cut into epochs. At the start of an epoch a bet is fixed for every p: a play in whose row the state s is seen
 multiplies by ``exp(omega_s) / sum_u p_u exp(omega_u)``, where omega is in proportion to how the difference of the arms
 depends on p_s, at the midpoint of p and the estimate of then. What is bet in each row is mixed with what was predicted
-from the past, row by row, and all of that with predictions of all rows together, begun at every other epoch.
+from the past, bracket by bracket: a row of tables, or all rows of an equation. All of that is mixed with predictions of
+all rows together, begun at every other epoch.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from scipy.special import gammaln
 
 from pgcpe._numba import njit
 
-__all__ = ["Bets", "epoch_share", "log_evidence", "log_predictive", "stakes"]
+__all__ = ["Bets", "RowBets", "epoch_share", "log_evidence", "log_predictive", "stakes"]
 
 Floats = NDArray[np.float64]
 
@@ -68,18 +69,16 @@ class Bets(NamedTuple):
         Arrays of shape (epochs, entries): the plays of an epoch, and of all epochs from it on.
     visits
         Array of shape (epochs, rows): the plays.
+    bracket
+        Integer array over the rows: the bracket of each.
     begun
-        Integer array: the epoch from which each row is bet on; the number of epochs if it is not.
-    stake
-        Array over the epochs: the difference expected over its variance in a play; 0 where nothing is bet.
-    share
-        Array of shape (epochs, rows): of the plays before, how many met the row.
+        Integer array over the brackets: the epoch from which each is bet on; the number of epochs if it is not.
     predicted
-        Array over the rows: the logarithm of the predictive probability of what came since they are bet on.
+        Array over the brackets: the logarithm of the predictive probability of what came since they are bet on.
     mixed
         Integer array: the epochs at which predictions of all rows began.
-    mixed_rows
-        Boolean array of shape (these, rows): which they predict.
+    mixed_brackets
+        Boolean array of shape (these, brackets): which they predict.
     mixed_predicted
         The same as `predicted`, since then.
     """
@@ -91,13 +90,51 @@ class Bets(NamedTuple):
     counts: Floats
     since: Floats
     visits: Floats
+    bracket: NDArray[np.int64]
     begun: NDArray[np.int64]
-    stake: Floats
-    share: Floats
     predicted: Floats
     mixed: NDArray[np.int64]
-    mixed_rows: NDArray[np.bool_]
+    mixed_brackets: NDArray[np.bool_]
     mixed_predicted: Floats
+
+
+class RowBets(NamedTuple):
+    """How exponents follow from slopes where every row is by itself: ``stake (slope - mean slope) / share``.
+
+    Attributes
+    ----------
+    entry_start, reward_row
+        As in `Bets`. Of a row of the reward only the mean is bet on: the exponent of 0 is 0.
+    stake
+        Array over the epochs: the difference expected over its variance in a play; 0 where nothing is bet.
+    share
+        Array of shape (epochs, rows): of the plays before, how many met the row.
+    """
+
+    entry_start: NDArray[np.int64]
+    reward_row: int
+    stake: Floats
+    share: Floats
+
+    def exponents(self, centre: Floats, slopes: Floats) -> Floats:
+        """Return what is bet in each epoch on every entry, as `log_evidence` takes it.
+
+        Parameters
+        ----------
+        centre
+            Array of shape (epochs, entries): the midpoints of p and the estimates at the start of each epoch.
+        slopes
+            Array of the same shape: the derivatives, there, of the leader's expected reward less the arm's.
+        """
+        out = np.zeros_like(slopes)
+        _exponents(self, centre, slopes, out)
+        return out
+
+    def gradients(self, centre: Floats, slopes: Floats, by_exponent: Floats) -> tuple[Floats, Floats]:
+        """Return the derivatives by centre and slopes from those by the exponents."""
+        by_centre, by_slope = np.zeros_like(slopes), np.zeros_like(slopes)
+        _by_exponents(self, centre, slopes, by_exponent, by_centre, by_slope)
+        return by_centre, by_slope
 
 
 def log_predictive(counts: Floats, entry_start: NDArray[np.int64]) -> Floats:
@@ -137,27 +174,25 @@ def stakes(gap: Floats, variance: Floats, plays: int, epsilon: float) -> Floats:
     return np.divide(wanted, variance, out=np.zeros_like(variance), where=variance > 0)
 
 
-def log_evidence(bets: Bets, p: Floats, centre: Floats, slopes: Floats) -> tuple[float, Floats, Floats]:
-    """Return the logarithm of the evidence of an arm against tables, and its derivatives.
+def log_evidence(bets: Bets, p: Floats, exponents: Floats) -> tuple[float, Floats, Floats]:
+    """Return the logarithm of the evidence of an arm against probabilities, and its derivatives.
 
     Parameters
     ----------
     bets
-        What was bet.
+        What came, and what was predicted.
     p
         The probability of every entry, above 0 where it was seen.
-    centre
-        Array of shape (epochs, entries): the midpoints of p and the estimates at the start of each epoch.
-    slopes
-        Array of the same shape: the derivatives, there, of the leader's expected reward less the arm's.
+    exponents
+        Array of shape (epochs, entries): what was bet, before it is multiplied by each of `MULTIPLIERS` and bounded.
 
     Returns
     -------
-    value, by_p, by_slope
-        With slopes held fixed the second is the derivative by p (through the centres, too), the last that by slopes.
+    value, by_p, by_exponent
+        The second is the derivative with exponents held fixed.
     """
-    by_p, by_slope = np.zeros_like(p), np.zeros_like(slopes)
-    return _log_evidence(bets, p, centre, slopes, by_p, by_slope), by_p, by_slope
+    by_p, by_exponent = np.zeros_like(p), np.zeros_like(exponents)
+    return _log_evidence(bets, p, exponents, by_p, by_exponent), by_p, by_exponent
 
 
 @njit(cache=True)
@@ -172,139 +207,143 @@ def _bounded(x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _log_evidence(bets, p, centre, slopes, by_p, by_slope):  # type: ignore[no-untyped-def]
+def _log_evidence(bets, p, exponents, by_p, by_exponent):  # type: ignore[no-untyped-def]
     """Return what `log_evidence` does and add the derivatives."""
-    n_epochs, n_rows, n_k = len(bets.stake), len(bets.begun), len(MULTIPLIERS)
-    shape = n_epochs, len(p)
-    tilts = [(np.ones(shape), np.zeros(shape), np.zeros((n_epochs, n_rows)), np.zeros(n_rows)) for _ in range(n_k)]
-    predicted = np.zeros(n_rows)
-    for row in range(n_rows):
-        if bets.begun[row] < n_epochs:
-            predicted[row] = np.log(PREDICTED) + bets.predicted[row]
-            for e in range(bets.entry_start[row], bets.entry_start[row + 1]):
-                if bets.since[bets.begun[row], e] > 0:
-                    predicted[row] -= bets.since[bets.begun[row], e] * np.log(p[e])
-    parts = np.zeros(n_k + len(bets.mixed) + 1)
+    n_brackets, n_k, n_mixed = len(bets.begun), len(MULTIPLIERS), len(bets.mixed)
+    tilted = np.zeros((n_k, n_brackets))
+    by_p_of, by_exponent_of = np.zeros((n_k, *p.shape)), np.zeros((n_k, *exponents.shape))
+    for k in range(n_k):
+        _tilt(bets, MULTIPLIERS[k], p, exponents, tilted[k], by_p_of[k], by_exponent_of[k])
+    predicted = np.log(PREDICTED) + bets.predicted - _log_likelihood(bets, bets.begun, p)
+    parts = np.zeros(n_k + n_mixed + 1)
+    inside = np.zeros((n_k, n_brackets))  # what tilts are of each bracket
+    left = 1.0 - MULTIPLIER_SHARE * n_k
     for k in range(n_k):
         parts[k] = np.log(MULTIPLIER_SHARE)
-        _tilt(bets, MULTIPLIERS[k], p, centre, slopes, *tilts[k])
-        tilted = tilts[k][3]
-        for row in range(n_rows):
-            if bets.begun[row] < n_epochs:
-                tilted[row] += np.log(1.0 - PREDICTED)
-                high = max(tilted[row], predicted[row])
-                parts[k] += high + np.log(np.exp(tilted[row] - high) + np.exp(predicted[row] - high))
-    _all_rows(bets, p, parts[n_k:])
+        for b in range(n_brackets):
+            if bets.begun[b] < len(bets.counts):
+                apart = np.log(1.0 - PREDICTED) + tilted[k, b] - predicted[b]
+                parts[k] += predicted[b] + max(apart, 0.0) + np.log1p(np.exp(-abs(apart)))
+                inside[k, b] = 1.0 / (1.0 + np.exp(min(-apart, FAR)))
+    for i in range(n_mixed):
+        share = (1.0 - MULTIPLIER_SHARE * n_k) / ((bets.mixed[i] + 1) * (bets.mixed[i] + 2))
+        left -= share
+        against = _log_likelihood(bets, np.full(n_brackets, bets.mixed[i]), p)
+        parts[n_k + i] = np.log(share) + ((bets.mixed_predicted[i] - against) * bets.mixed_brackets[i]).sum()
+    parts[-1] = np.log(left)  # what is not bet yet, or never
     high = parts.max()
     value = high + np.log(np.exp(parts - high).sum())
-    weight = np.exp(parts - value)
-    share = np.zeros(n_rows)
-    for k in range(n_k):
-        tilted = tilts[k][3]
-        for row in range(n_rows):
-            share[row] = weight[k] / (1.0 + np.exp(min(predicted[row] - tilted[row], FAR)))
-            if bets.begun[row] < n_epochs:
-                _by_predicted(bets.since[bets.begun[row]], bets.entry_start, row, weight[k] - share[row], p, by_p)
-        _by_tilt(bets, MULTIPLIERS[k], p, centre, slopes, *tilts[k][:3], share, by_p, by_slope)
-    for i, j in enumerate(bets.mixed):
-        for row in range(n_rows):
-            if bets.mixed_rows[i, row]:
-                _by_predicted(bets.since[j], bets.entry_start, row, weight[n_k + i], p, by_p)
+    _combine(bets, p, np.exp(parts - value), inside, by_p_of, by_exponent_of, by_p, by_exponent)
     return value
 
 
 @njit(cache=True)
-def _tilt(bets, multiplier, p, centre, slopes, up, flat, rise, tilted):  # type: ignore[no-untyped-def]
-    """Set what was bet in every epoch and row: exp(omega), the derivatives of the bounds of omega, and for rows of the
-    reward that of what was won by omega; add the logarithms of what all epochs have won.
-    """
-    counts, visits, entry_start = bets.counts, bets.visits, bets.entry_start
-    values, by_value = bets.values, bets.by_value
-    reward_row, begun, stake, share = bets.reward_row, bets.begun, bets.stake, bets.share
-    for row in range(len(begun)):
-        a, b = entry_start[row], entry_start[row + 1]
-        for j in range(begun[row], len(stake)):
-            if stake[j] == 0.0 or visits[j, row] == 0.0:
-                continue
-            scale = multiplier * stake[j] / share[j, row]
-            z = 0.0
-            if row >= reward_row:  # a bet on the mean alone
-                omega, flat[j, b - 1] = _bounded(scale * (slopes[j, b - 1] - slopes[j, a]))
-                up[j, b - 1] = np.exp(omega)
-                z = p[a] + p[b - 1] * up[j, b - 1]
-                for v in range(len(values)):
-                    n, y = by_value[j, row - reward_row, v], values[v]
-                    if n > 0 and y == 1.0:
-                        tilted[row] += n * omega
-                        rise[j, row] += n
-                    elif n > 0 and y > 0.0:
-                        tilted[row] += n * np.log(1.0 - y + y * up[j, b - 1])
-                        rise[j, row] += n * y * up[j, b - 1] / (1.0 - y + y * up[j, b - 1])
-            else:
-                mean = 0.0
-                for e in range(a, b):
-                    mean += centre[j, e] * slopes[j, e]
-                for e in range(a, b):
-                    omega, flat[j, e] = _bounded(scale * (slopes[j, e] - mean))
-                    up[j, e] = np.exp(omega)
-                    z += p[e] * up[j, e]
-                    tilted[row] += counts[j, e] * omega
-            tilted[row] -= visits[j, row] * np.log(z)
+def _combine(bets, p, weight, inside, by_p_of, by_exponent_of, by_p, by_exponent):  # type: ignore[no-untyped-def]
+    """Add the derivatives of all parts, each with its weight."""
+    n_k, n_mixed = len(by_p_of), len(bets.mixed)
+    for row in range(len(bets.bracket)):
+        b = bets.bracket[row]
+        for e in range(bets.entry_start[row], bets.entry_start[row + 1]):
+            for k in range(n_k):
+                share = weight[k] * inside[k, b]
+                by_p[e] += share * by_p_of[k, e]
+                for j in range(len(by_exponent)):
+                    by_exponent[j, e] += share * by_exponent_of[k, j, e]
+                if bets.begun[b] < len(bets.counts) and bets.since[bets.begun[b], e] > 0:
+                    by_p[e] -= (weight[k] - share) * bets.since[bets.begun[b], e] / p[e]
+            for i in range(n_mixed):
+                if bets.mixed_brackets[i, b] and bets.since[bets.mixed[i], e] > 0:
+                    by_p[e] -= weight[n_k + i] * bets.since[bets.mixed[i], e] / p[e]
 
 
 @njit(cache=True)
-def _by_tilt(bets, multiplier, p, centre, slopes, up, flat, rise, weight, by_p, by_slope):  # type: ignore[no-untyped-def]
-    """Add the derivatives of what was bet in every row, times the weights of the rows."""
-    counts, visits, entry_start = bets.counts, bets.visits, bets.entry_start
-    reward_row, begun, stake, share = bets.reward_row, bets.begun, bets.stake, bets.share
-    for row in range(len(begun)):
-        a, b = entry_start[row], entry_start[row + 1]
-        for j in range(begun[row], len(stake)):
-            if stake[j] == 0.0 or visits[j, row] == 0.0:
+def _tilt(bets, multiplier, p, exponents, tilted, by_p, by_exponent):  # type: ignore[no-untyped-def]
+    """Add the logarithms of what the bets on all rows have won to their brackets; add the derivatives of these."""
+    up, flat = np.ones(len(p)), np.zeros(len(p))
+    for row in range(len(bets.bracket)):
+        a, b, bracket = bets.entry_start[row], bets.entry_start[row + 1], bets.bracket[row]
+        for j in range(bets.begun[bracket], len(exponents)):
+            visits = bets.visits[j, row]
+            if visits == 0.0:
                 continue
-            scale = multiplier * stake[j] / share[j, row]
             z = 0.0
             for e in range(a, b):
-                z += p[e] * up[j, e]
-            ratio = visits[j, row] / z
+                omega, flat[e] = _bounded(multiplier * exponents[j, e])
+                up[e] = np.exp(omega)
+                z += p[e] * up[e]
+                won, rise = bets.counts[j, e] * omega, bets.counts[j, e]
+                if row >= bets.reward_row:
+                    won, rise = _won(bets, j, row, omega, up[e])
+                tilted[bracket] += won
+                by_exponent[j, e] = multiplier * flat[e] * rise
+            tilted[bracket] -= visits * np.log(z)
             for e in range(a, b):
-                by_p[e] -= weight[row] * ratio * up[j, e]
+                by_p[e] -= visits / z * up[e]
+                by_exponent[j, e] -= multiplier * flat[e] * visits / z * p[e] * up[e]
+
+
+@njit(cache=True)
+def _won(bets, j, row, omega, up):  # type: ignore[no-untyped-def]
+    """Return what a bet on the mean of a row of the reward has won in an epoch, and the derivative by omega."""
+    won = rise = 0.0
+    for v in range(len(bets.values)):
+        n, y = bets.by_value[j, row - bets.reward_row, v], bets.values[v]
+        if n > 0 and y == 1.0:
+            won += n * omega
+            rise += n
+        elif n > 0 and y > 0.0:
+            won += n * np.log(1.0 - y + y * up)
+            rise += n * y * up / (1.0 - y + y * up)
+    return won, rise
+
+
+@njit(cache=True)
+def _log_likelihood(bets, begun, p):  # type: ignore[no-untyped-def]
+    """Return for each bracket the log-likelihood of what came since an epoch; 0 where that has not begun."""
+    out = np.zeros(len(begun))
+    for row in range(len(bets.bracket)):
+        j = begun[bets.bracket[row]]
+        if j < len(bets.counts):
+            for e in range(bets.entry_start[row], bets.entry_start[row + 1]):
+                if bets.since[j, e] > 0:
+                    out[bets.bracket[row]] += bets.since[j, e] * np.log(p[e])
+    return out
+
+
+@njit(cache=True)
+def _exponents(rows, centre, slopes, out):  # type: ignore[no-untyped-def]
+    """Set what `RowBets.exponents` returns."""
+    entry_start, reward_row, stake, share = rows
+    for j in range(len(stake)):
+        for row in range(len(entry_start) - 1):
+            a, b = entry_start[row], entry_start[row + 1]
+            scale = stake[j] / share[j, row]
             if row >= reward_row:
-                moved = weight[row] * scale * flat[j, b - 1] * (rise[j, row] - ratio * p[b - 1] * up[j, b - 1])
-                by_slope[j, b - 1] += moved
-                by_slope[j, a] -= moved
+                out[j, b - 1] = scale * (slopes[j, b - 1] - slopes[j, a])
+                continue
+            mean = 0.0
+            for e in range(a, b):
+                mean += centre[j, e] * slopes[j, e]
+            for e in range(a, b):
+                out[j, e] = scale * (slopes[j, e] - mean)
+
+
+@njit(cache=True)
+def _by_exponents(rows, centre, slopes, by_exponent, by_centre, by_slope):  # type: ignore[no-untyped-def]
+    """Add the derivatives of what `_exponents` sets."""
+    entry_start, reward_row, stake, share = rows
+    for j in range(len(stake)):
+        for row in range(len(entry_start) - 1):
+            a, b = entry_start[row], entry_start[row + 1]
+            scale = stake[j] / share[j, row]
+            if row >= reward_row:
+                by_slope[j, b - 1] += scale * by_exponent[j, b - 1]
+                by_slope[j, a] -= scale * by_exponent[j, b - 1]
                 continue
             total = 0.0
             for e in range(a, b):
-                moved = weight[row] * scale * flat[j, e] * (counts[j, e] - ratio * p[e] * up[j, e])
-                by_slope[j, e] += moved
-                total += moved
-            for e in range(a, b):  # exponents are centred at the midpoint, which is half p
+                by_slope[j, e] += scale * by_exponent[j, e]
+                total += scale * by_exponent[j, e]
+            for e in range(a, b):
                 by_slope[j, e] -= total * centre[j, e]
-                by_p[e] -= total * 0.5 * slopes[j, e]
-
-
-@njit(cache=True)
-def _all_rows(bets, p, parts):  # type: ignore[no-untyped-def]
-    """Set the logarithms of the predictions of all rows; last comes what is not bet yet, or never."""
-    rest = 1.0 - MULTIPLIER_SHARE * len(MULTIPLIERS)
-    left = rest
-    for i, j in enumerate(bets.mixed):
-        share = rest / ((j + 1) * (j + 2))
-        left -= share
-        parts[i] = np.log(share)
-        for row in range(len(bets.begun)):
-            if bets.mixed_rows[i, row]:
-                parts[i] += bets.mixed_predicted[i, row]
-                for e in range(bets.entry_start[row], bets.entry_start[row + 1]):
-                    if bets.since[j, e] > 0:
-                        parts[i] -= bets.since[j, e] * np.log(p[e])
-    parts[len(bets.mixed)] = np.log(left)
-
-
-@njit(cache=True)
-def _by_predicted(since, entry_start, row, weight, p, by_p):  # type: ignore[no-untyped-def]
-    """Add the derivatives of the predictions of a row, times their weight."""
-    for e in range(entry_start[row], entry_start[row + 1]):
-        if since[e] > 0:
-            by_p[e] -= weight * since[e] / p[e]
+                by_centre[j, e] -= total * slopes[j, e]

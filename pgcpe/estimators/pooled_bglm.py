@@ -1,4 +1,4 @@
-"""A binary generalised linear model from all plays: estimates, their differences, and an exact region for them."""
+"""A binary generalised linear model from all plays: estimates, their differences, and whether the link is refuted."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from typing import Self
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import block_diag
 from scipy.special import betaln, xlogy
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.base import GRAPH, Arms, Estimated, PairwiseEstimator, Rejected, check_samples, started
 from pgcpe.estimators.bglm import BGLM
 from pgcpe.estimators.node_equations import modelled_graph, state_of_one
-from pgcpe.estimators.schedule import FIRST_SNAPSHOT, GROWTH, MAX_SNAPSHOTS, checked_refresh, next_due, snapshot_share
+from pgcpe.estimators.schedule import checked_refresh, next_due
 from pgcpe.estimators.table_model import TableCounts
-from pgcpe.models.derivatives import Derivatives, Layout
+from pgcpe.models.derivatives import Derivatives
 from pgcpe.models.glm import fisher_scoring, fit_rows, influence, mean_and_slope
 from pgcpe.models.links import link_named
-from pgcpe.models.search import minimise, starts_in_ball
+from pgcpe.models.tilted_equations import Equations
 from pgcpe.plays.encoding import check_question
 from pgcpe.plays.samples import Samples
 
@@ -38,9 +37,6 @@ CLOSE = 1e-9
 LEAST = 1e-12
 """Probabilities are kept this far from 0 and 1 in likelihoods."""
 
-FEASIBLE = 1e-6
-"""The region is widened by this, in nats, and an end point may be outside of it by as much."""
-
 
 class PooledBGLM(PairwiseEstimator):
     """The equations of a `BGLM`, each fitted to every play that leaves its node free.
@@ -49,21 +45,21 @@ class PooledBGLM(PairwiseEstimator):
     this link. Fits are by maximum likelihood with one play more a node, half 1 and half 0, and a little ridge. Of all
     plays the information is that of Fisher; variances are those of the delta method.
 
-    `certifies` looks for the largest difference of two arms over a region that holds all coefficients at once at all
-    times: those whose likelihood is not far below what was bet by the fits of the past (a prequential likelihood-ratio
-    set, Emmenegger, Mutny and Krause 2023). The region is exact, the search for the maximum numerical.
-
     Parameters
     ----------
     model
         Its link and constant are those of the model, other options concern the paper's algorithm alone.
     refresh
-        As for `PooledTrees`: fits, and the bets on what comes next, are made anew at these plays.
+        As for `PooledTrees`: fits are made anew at these plays.
 
     Attributes
     ----------
     theta_ : list of arrays
         The coefficients of the nodes: the intercept, where there is one, then those of the parents.
+    inverse_ : list of arrays
+        The inverse of the information about them.
+    equations : Equations
+        How the tables depend on them.
     """
 
     def __init__(self, model: BGLM, refresh: int | None = None) -> None:
@@ -116,40 +112,39 @@ class PooledBGLM(PairwiseEstimator):
             places = np.arange(at[i], at[i + 1]).reshape(-1, 2)
             self._entries.append(places if one == 1 else places[:, ::-1])
         self._places = np.concatenate(self._entries)
+        self.equations = Equations(self._link, self._designs, self._places, RIDGE)
         self._rows = [slice(*ends) for ends in itertools.pairwise(self._tables.layout.row_start)]
         self._more = np.concatenate([np.full(len(design), 0.5 / len(design)) for design in self._designs])
         self._p = np.empty(len(self._tables.counts))
-        self._inverse: list[Floats] = [np.empty((0, 0))] * len(nodes)
+        self.inverse_: list[Floats] = [np.empty((0, 0))] * len(nodes)
         self._refresh = checked_refresh(self.refresh)
-        self._plays, self._next_snapshot = 0, FIRST_SNAPSHOT
+        self._plays = 0
         self.theta_ = [np.zeros(design.shape[1]) for design in self._designs]
         if self._link.name == "identity":
             for theta, v in zip(self.theta_, nodes, strict=True):
                 theta[:1] = 0.5 if v in with_intercept else 0.0
-        self._bet = 0.0  # the log-likelihood of all plays under the fits made before them
-        self._snapshots = [(0, self._tables.counts.copy(), 0.0)]
         self.served_ = np.ones(len(bandit.arms), np.bool_)
         self._fit()
         return self
 
     def update(self, samples: Samples) -> Self:
-        """Count every play for the nodes it leaves free, and bet on it before."""
+        """Count every play for the nodes it leaves free."""
         check_samples(samples)
         start, end = self._plays, self._plays + len(samples)
         while self._plays < end:
             due = next_due(self._plays, self._refresh)
-            until = min(end, due, self._next_snapshot)
-            before = self._tables.counts.copy()
+            until = min(end, due)
             self._tables.add(samples.rows(slice(self._plays - start, until - start)))
-            self._bet += self._log_likelihood(self._p, self._tables.counts - before)
             self._plays = until
             if until == due:
                 self._fit()
-            if until == self._next_snapshot:
-                fresh = self._snapshots[-1][0] + 1, self._tables.counts.copy(), self._bet
-                self._snapshots = [self._snapshots[0], *self._snapshots[1:][1 - MAX_SNAPSHOTS :], fresh]
-                self._next_snapshot *= GROWTH
         return self
+
+    @property
+    def table_counts(self) -> TableCounts:
+        """What counts the plays."""
+        started(self)
+        return self._tables
 
     def _fit(self) -> None:
         """Fit all nodes; set the probabilities of all entries and the inverse information of each node."""
@@ -158,7 +153,7 @@ class PooledBGLM(PairwiseEstimator):
         likelihood, code, floor = True, self._link.code, 1.0 / (n + 2.0 * self._more + 4.0)
         zeros, ones = zeros + self._more, ones + self._more
         for i, (design, rows) in enumerate(zip(self._designs, self._rows, strict=True)):
-            self.theta_[i], self._inverse[i] = fisher_scoring(
+            self.theta_[i], self.inverse_[i] = fisher_scoring(
                 design, ones[rows], zeros[rows], self.theta_[i], code, likelihood, RIDGE, floor[rows], CLOSE
             )
             predictor[rows] = design @ self.theta_[i]
@@ -166,9 +161,6 @@ class PooledBGLM(PairwiseEstimator):
         p, self._slope = mean_and_slope(predictor, 1.0 / (n + 4.0), code)
         self._p[self._places] = np.stack([1.0 - p, p], axis=1)
         self._found: Derivatives | None = None
-
-    def _log_likelihood(self, p: Floats, counts: Floats) -> float:
-        return float(xlogy(counts, np.maximum(p, LEAST)).sum())
 
     # ------------------------------------------------------------------------------------------------ arms in pairs
 
@@ -207,7 +199,7 @@ class PooledBGLM(PairwiseEstimator):
         for i, (design, d) in enumerate(zip(self._designs, directions, strict=True)):
             p = self._p[self._entries[i][:, 1]]
             of_row = self._slope[self._rows[i]] ** 2 / (p * (1.0 - p))  # information of a play in each row
-            inverse = self._inverse[i]
+            inverse = self.inverse_[i]
             if pending is not None:
                 more = (pending @ reach[:, self._rows[i]] * of_row)[:, None] * design
                 inverse = np.linalg.inv(np.linalg.inv(inverse) + design.T @ more)
@@ -254,42 +246,10 @@ class PooledBGLM(PairwiseEstimator):
 
     def _variances(self, directions: list[Floats]) -> Floats:
         """Return the variances at the fit of what moves by the coefficients of each node in these directions."""
-        by_node = [((d @ inverse) * d).sum(axis=1) for d, inverse in zip(directions, self._inverse, strict=True)]
+        by_node = [((d @ inverse) * d).sum(axis=1) for d, inverse in zip(directions, self.inverse_, strict=True)]
         return np.asarray(np.sum(by_node, axis=0))
 
-    # -------------------------------------------------------------------------------------------- the exact region
-
-    def evidence(self, leader: int, epsilon: float, alpha: float) -> tuple[Floats, float]:
-        """Return what the fit says against each arm, to second order, and how much the region asks for, in nats.
-
-        Of the regions begun at snapshots it is the one that asks for least of what was seen since.
-        """
-        gap, variance, _ = self.differences(leader)
-        gap = np.maximum(gap + epsilon, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            evidence = np.where(gap > 0, gap**2 / (2.0 * variance), 0.0)
-        evidence[leader] = math.inf
-        return evidence, min(self._asked(j, alpha) for j in range(len(self._snapshots)))
-
-    def _asked(self, j: int, alpha: float) -> float:
-        """Return how far the likelihood may fall below that of the fit, for all plays in place of those since."""
-        number, before, bet = self._snapshots[j]
-        since = self._tables.counts - before
-        room = self._log_likelihood(self._p, since) - (self._bet - bet) - math.log(alpha * snapshot_share(number))
-        share = since.sum() / max(self._tables.counts.sum(), 1.0)
-        return math.inf if share <= 0 else max(room, 0.0) / share
-
-    def certifies(self, leader: int, epsilon: float, alpha: float) -> bool:
-        """Return whether no coefficients in the region make another arm better than the leader by more than epsilon.
-
-        All arms are looked at, each from several starts; a search that fails, or ends outside the region, is taken for
-        one that found such coefficients.
-        """
-        started(self)
-        j = min(range(len(self._snapshots)), key=lambda j: self._asked(j, alpha))
-        evidence, _ = self.evidence(leader, epsilon, alpha)
-        region = _Region(self, j, alpha)
-        return all(region.largest(leader, other) <= epsilon for other in np.argsort(evidence) if other != leader)
+    # ------------------------------------------------------------------------------------------------ is it refuted
 
     def refuted(self, alpha: float) -> bool:
         """Return whether the plays contradict the link, or that the parents add up; by chance with probability alpha.
@@ -310,54 +270,6 @@ class PooledBGLM(PairwiseEstimator):
         predictors = [design @ of_node for design, of_node in zip(self._designs, theta, strict=True)]
         p = np.clip(self._link.probability(np.concatenate(predictors)), LEAST, 1.0 - LEAST)
         return float(xlogy(self._tables.counts[self._places], np.stack([1.0 - p, p], axis=1)).sum())
-
-
-class _Region:
-    """The coefficients whose likelihood since a snapshot is not far below what was bet; where arms differ most there.
-
-    A point is given by u, with the coefficients of each node at the fit plus the root of the inverse information times
-    u: there the region is about a ball.
-    """
-
-    def __init__(self, model: PooledBGLM, j: int, alpha: float) -> None:
-        number, before, bet = model._snapshots[j]
-        self._tables, self._values, self._link = model._tables, model.bandit_.reward_array, model._link
-        self._since = model._tables.counts - before
-        self._least = model._bet - bet + math.log(alpha * snapshot_share(number)) - FEASIBLE
-        self._zero, self._one = model._places.T
-        design = block_diag(*model._designs)
-        self._center = design @ np.concatenate(model.theta_)
-        self._by_u = design @ block_diag(*(np.linalg.cholesky(inverse) for inverse in model._inverse))
-        self._radius = math.sqrt(2.0 * max(model._asked(j, alpha), 1.0))
-
-    def largest(self, leader: int, other: int) -> float:
-        """Return how much better than the leader the other arm can be; infinity where the search cannot be trusted."""
-        pair = Layout(self._tables.parents, self._tables.cards, self._tables.forced[[leader, other]])
-
-        def objective(u: Floats) -> tuple[float, Floats]:
-            """Return the leader's reward less the other's, and the gradient."""
-            p, slope = self._entries(u)
-            found = pair.derivatives(p, self._values)
-            return float(found.mean[0] - found.mean[1]), self._gradient(found.slope[0] - found.slope[1], slope)
-
-        starts = starts_in_ball(objective, self._by_u.shape[1], self._radius)
-        return -minimise(objective, starts, self._room, slack=FEASIBLE)
-
-    def _entries(self, u: Floats) -> tuple[Floats, Floats]:
-        """Return the probabilities of all entries and the slopes of the rows."""
-        z = self._center + self._by_u @ u
-        one = np.clip(self._link.probability(z), LEAST, 1.0 - LEAST)
-        p = np.empty(len(self._since))
-        p[self._one], p[self._zero] = one, 1.0 - one
-        return p, np.where((one > LEAST) & (one < 1.0 - LEAST), self._link.slope(z), 0.0)  # cut off: flat
-
-    def _gradient(self, by_entry: Floats, slope: Floats) -> Floats:
-        return np.asarray(((by_entry[self._one] - by_entry[self._zero]) * slope) @ self._by_u)
-
-    def _room(self, u: Floats) -> tuple[float, Floats]:
-        """Return by how many nats the likelihood is above the least allowed, and the gradient."""
-        p, slope = self._entries(u)
-        return float(xlogy(self._since, p).sum()) - self._least, self._gradient(self._since / p, slope)
 
 
 def _design(ones: NDArray[np.int64], intercept: bool) -> Floats:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.tilted_bets import TiltedBets, epoch_start, unit_rewards
+from pgcpe.estimators.tilted_bets import RowwiseBets, epoch_start, unit_rewards
 from pgcpe.graphs.answers import factors_of
 from pgcpe.graphs.structure import causal_order
 from pgcpe.models.arms_in_pairs import ArmsOnChain, Step, TreeAndMean
@@ -84,7 +84,7 @@ class Factor(NamedTuple):
         return bandit.is_invariant_under(frozenset(action.variables), variable, self.condition)
 
 
-class PairBets(TiltedBets):
+class PairBets(RowwiseBets):
     """The bets of a leader against an arm.
 
     Parameters

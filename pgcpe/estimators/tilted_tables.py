@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.estimators.table_model import TableCounts
-from pgcpe.estimators.tilted_bets import TiltedBets, unit_rewards
+from pgcpe.estimators.tilted_bets import RowwiseBets, unit_rewards
 from pgcpe.models.derivatives import Layout
 from pgcpe.models.second_order import PairOfActions
 
@@ -18,7 +18,7 @@ MOST_CONFIGURATIONS = 2**18
 """Networks with more, summed over the actions, take minutes to search."""
 
 
-class TiltedTables(TiltedBets):
+class TiltedTables(RowwiseBets):
     """The bets of every arm on the tables of a network, along its difference to the leader of each epoch.
 
     Parameters

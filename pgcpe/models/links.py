@@ -52,6 +52,16 @@ class Link:
         z = np.asarray(predictor, dtype=np.float64)
         return np.asarray(_slopes(z.ravel(), self.code)).reshape(z.shape)
 
+    def curvature(self, predictor: ArrayLike) -> Floats:
+        """Return the second derivative of f; of the uncut identity, 0 everywhere."""
+        z = np.asarray(predictor, dtype=np.float64)
+        slope = self.slope(z)
+        if self.name == "identity":
+            return np.zeros_like(z)
+        if self.name == "logit":
+            return np.asarray(slope * (1.0 - 2.0 * self.probability(z)))
+        return np.asarray(slope * (-z if self.name == "probit" else 1.0 - np.exp(np.minimum(z, 50.0))))
+
     def predictor(self, probability: ArrayLike) -> Floats:
         """Return the linear predictor at which f has a probability in (0, 1)."""
         p = np.asarray(probability, dtype=np.float64)

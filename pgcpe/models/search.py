@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
+from scipy.sparse.linalg import LinearOperator, eigsh
 
-__all__ = ["Minimum", "descend", "minimise", "mirror_ascent", "starts_in_ball"]
+__all__ = ["Minimum", "curved_up", "descend", "mirror_ascent"]
 
 Floats = NDArray[np.float64]
 Objective = Callable[[Floats], tuple[float, Floats]]
@@ -19,14 +20,14 @@ Objective = Callable[[Floats], tuple[float, Floats]]
 MOST_STEPS = 500
 """Of each search."""
 
-AGREEMENT = 1e-4
-"""Searches that end within this of one another have found the same value."""
-
-STEP = 1e-4
+STEP = 1e-3
 """Of the differences of gradients."""
 
-CURVED = 0.05
-"""A direction is curved if the quadratic term gains this share of what the linear one does over the ball."""
+SMALL = 12
+"""So many second derivatives are all worked out."""
+
+ROUGHLY = 0.01
+"""The accuracy of curvatures."""
 
 
 class Minimum(NamedTuple):
@@ -78,51 +79,33 @@ def descend(
     return Minimum(float(found.fun) if trusted else -math.inf, found.x)
 
 
-def minimise(objective: Objective, starts: Sequence[Floats], room: Objective, *, slack: float = 1e-6) -> float:
-    """Return the least value found where `room` is not negative, and -inf where the search cannot be trusted.
+def curved_up(gradient: Callable[[Floats], Floats], n: int, most: int) -> list[tuple[float, Floats]]:
+    """Return the directions in which a function curves up most at 0, with the second derivatives along them.
 
-    That is: where a search from any start fails (`descend`), or where no second search confirms the least value. A
-    local minimum that no start leads to is not found: `starts_in_ball`.
+    A product of two factors near 0 rises both where both are positive and where both are negative: along the first such
+    direction, and the other way.
 
     Parameters
     ----------
-    objective
-        What is minimised.
-    starts
-        At least two points.
-    room
-        The constraint, and its gradient.
-    slack
-        How far outside a point may be.
+    gradient
+        That of the function.
+    n
+        The number of variables.
+    most
+        How many directions.
     """
-    values = []
-    for start in starts:
-        values.append(descend(objective, start, room, slack=slack).value)
-        if values[-1] == -math.inf:
-            return -math.inf
-    least = min(values)
-    return least if sum(value <= least + AGREEMENT for value in values) >= 2 else -math.inf
 
+    def along(direction: Floats) -> Floats:
+        return np.asarray((gradient(STEP * direction) - gradient(-STEP * direction)) / (2.0 * STEP))
 
-def starts_in_ball(objective: Objective, n: int, radius: float, *, seed: int = 0) -> list[Floats]:
-    """Return points of a ball about 0 from which to look for all lobes of an objective that is about quadratic there.
-
-    Down the gradient, twice beside it, and both ways along each direction in which the objective curves down by much:
-    of a product of two factors near 0 one lobe has both positive, the other both negative.
-    """
-    rng = np.random.default_rng(seed)
-    down = -objective(np.zeros(n))[1]
-    size = float(np.linalg.norm(down))
-    aside = rng.standard_normal((3, n))
-    toward = down / size if size > 0 else aside[0] / np.linalg.norm(aside[0])
-    starts = [(0.9 - 0.3 * k) * radius * toward + (k > 0) * aside[k] * radius / n for k in range(3)]
-    unit = STEP * radius * np.eye(n)
-    curvature = np.array([objective(e)[1] - objective(-e)[1] for e in unit]) / (2.0 * STEP * radius)
-    values, directions = np.linalg.eigh(0.5 * (curvature + curvature.T))
-    for value, direction in zip(values, directions.T, strict=True):
-        if -0.5 * value * radius**2 > CURVED * max(size * radius, AGREEMENT):
-            starts += [share * radius * direction for share in (0.9, -0.9, 0.6, -0.6)]
-    return starts
+    if n <= SMALL:
+        full = np.array([along(e) for e in np.eye(n)])
+        values, directions = np.linalg.eigh(0.5 * (full + full.T))
+    else:
+        by_product: Any = LinearOperator((n, n), matvec=along, dtype=np.float64)
+        values, directions = eigsh(by_product, k=most, which="LA", v0=np.ones(n), tol=ROUGHLY)
+    found = sorted(zip(values.tolist(), directions.T, strict=True), key=lambda pair: -pair[0])
+    return [(value, direction) for value, direction in found[:most] if value > 0.0]
 
 
 def mirror_ascent(

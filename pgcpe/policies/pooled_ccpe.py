@@ -23,7 +23,6 @@ from pgcpe.policies.rules.asymptotic import PairwiseAsymptotic
 from pgcpe.policies.rules.base import SamplingRule, Seed, StoppingRule, n_arms_of
 from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels, spend_ends
 from pgcpe.policies.rules.leader_bounds import LeaderBounds
-from pgcpe.policies.rules.likelihood_set import LikelihoodRatioSet
 from pgcpe.policies.rules.monitored import MonitoredRules
 from pgcpe.policies.rules.recommendation import MostSpecificEstimate
 from pgcpe.policies.rules.stopping import DirectPairs, PairwiseGLR, SeparatedOrRuledOut
@@ -53,7 +52,7 @@ TILTED_PAIRS = {
     "pairs since naming": 0.09,
     "pairwise GLR": 0.01,
 }
-NUMERICAL = {"coefficients": 0.5, "link test": 0.1, **{event: 0.4 * share for event, share in EXACT.items()}}
+TILTED_LINKED = {"bets on equations": 0.8, "link test": 0.1, "pairs since naming": 0.09, "pairwise GLR": 0.01}
 """How the delta of each guarantee is split; in the last six there is a share for what takes over."""
 
 GRAPH_TEST = 0.1
@@ -90,9 +89,9 @@ class PooledCCPE(Policy):
     **asymptotic**: stops at 100, 140, 196, ... plays when the estimated differences are large for their standard errors
     (`PairwiseAsymptotic`), by far the earliest; what it claims holds in the limit of many plays.
 
-    **numerical**: stops when bets along the differences of the arms refute all tables for which another arm is better
-    (`TiltedMartingale`), after a third to half of the plays of the exact guarantee; or, of a BGLM, when no coefficients
-    that the plays allow make another arm better (`LikelihoodRatioSet`). The set is exact, the search over it numerical.
+    **numerical**: stops when bets along the differences of the arms refute all tables for which another arm is better,
+    or all coefficients of a BGLM (`TiltedMartingale`), after a third to half of the plays of the exact guarantee. The
+    set is exact, the search over it numerical.
     Where there are no tables it bets on the leader and each other arm by the variables of both trees, or by the tree of
     one and direct plays of the other, beside bounds as the exact guarantee has them.
 
@@ -233,7 +232,7 @@ def _shares(
         "asymptotic": ASYMPTOTIC_LINKED if linked else ASYMPTOTIC,
     }
     if linked or guarantee == "numerical":
-        shares["numerical"] = NUMERICAL if linked else TILTED if by_tables else TILTED_PAIRS
+        shares["numerical"] = TILTED_LINKED if linked else TILTED if by_tables else TILTED_PAIRS
     if not check_graph:
         return shares
     left = 1.0 - GRAPH_TEST
@@ -257,15 +256,11 @@ def _rules(bandit: CausalBandit, budgets: Mapping[str, ErrorBudget]) -> dict[str
         own = DirectEnds(spend_ends(budget, "direct", n_arms, by="DirectEnds"), n_arms)
         return LeaderBounds(own, spend_ends(budget, "tree", n_arms, by="PooledTrees"))
 
-    def exact(budget: ErrorBudget) -> SeparatedOrRuledOut:
-        """Return the exact rule at its share of a budget."""
-        return SeparatedOrRuledOut(in_pairs(budget), bounds(budget))
-
-    direct, asymptotic = budgets["direct"], budgets["asymptotic"]
+    direct, exact, asymptotic = (budgets[name] for name in ("direct", "exact", "asymptotic"))
     ends = DirectEnds(spend_ends(direct, "direct", listed, by="DirectPairs"), listed)
     rules: dict[str, StoppingRule] = {
         "direct": DirectPairs(PairLevels.spend(direct, max(listed - 1, 1), by="DirectPairs"), ends),
-        "exact": exact(budgets["exact"]),
+        "exact": SeparatedOrRuledOut(in_pairs(exact), bounds(exact)),
         "asymptotic": PairwiseAsymptotic(
             asymptotic.spend("asymptotic looks", by="PairwiseAsymptotic"),
             n_arms,
@@ -275,15 +270,11 @@ def _rules(bandit: CausalBandit, budgets: Mapping[str, ErrorBudget]) -> dict[str
     }
     if "numerical" in budgets:
         numerical = budgets["numerical"]
-        if "coefficients" in numerical.shares:
-            level = numerical.spend("coefficients", by="LikelihoodRatioSet")
-            rules["numerical"] = LikelihoodRatioSet(level, exact(numerical))
-        elif "bets on tables" in numerical.shares:
-            level = numerical.spend("bets on tables", by="TiltedMartingale")
-            rules["numerical"] = TiltedMartingale(level, in_pairs(numerical))
-        else:  # whichever of the others leads could be returned in place of the best arm
-            level = numerical.spend("bets on pairs", over=pairs, by="TiltedMartingale")
-            rules["numerical"] = TiltedMartingale(level, in_pairs(numerical), bounds(numerical))
+        on = next(kind for kind in ("tables", "equations", "pairs") if f"bets on {kind}" in numerical.shares)
+        leaders = pairs if on == "pairs" else 1  # any may be returned in place of the best arm
+        level = numerical.spend(f"bets on {on}", over=leaders, by="TiltedMartingale")
+        beside = bounds(numerical) if on == "pairs" else None
+        rules["numerical"] = TiltedMartingale(level, in_pairs(numerical), on=on, bounds=beside)
     return rules
 
 

@@ -128,7 +128,8 @@ def test_a_bglm_stops_numerically_and_reports_all_three():
     assert result.recommendation == ARMS[0]
     assert set(result.stops) == {"direct", "exact", "asymptotic", "numerical"}
     assert result.stops["numerical"] == result.n_plays
-    assert result.stop_reason.endswith("for any coefficients that the plays allow")
+    assert "for any probabilities that the plays allow: bets on them rule out" in result.stop_reason
+    assert "bets on the equations" in set(result.table["ruled out by"])
 
 
 def test_a_link_that_is_refuted_is_given_up_for_tables():
@@ -141,5 +142,7 @@ def test_a_link_that_is_refuted_is_given_up_for_tables():
     with pytest.warns(UserWarning, match="contradict the logit link: the model is given up for TableModel"):
         policy.tell(do(), samples)
     assert policy.state.estimates == pytest.approx([0.9, 0.1, 0.5], abs=0.14)  # 75 plays a row: 4 * .035
-    assert policy.certificate == "exact"  # what it stops by is the other rule
-    assert policy.stop_reason.endswith("2 are below it by their bounds")
+    assert policy.certificate is None  # direct plays decide, and there are none
+    plays = [arm for arm in bandit.arms for _ in range(150)]
+    policy.tell(plays, SimulatedEnvironment(made, seed=1).perform(plays))
+    assert (policy.recommendation, policy.certificate) == (do(A=0, B=1), "direct")

@@ -4,7 +4,6 @@ from pgcpe.policies.rules.asymptotic import PairwiseAsymptotic
 from pgcpe.policies.rules.base import Progress, RecommendationRule, RuledOut, SamplingRule, StoppingRule, Verdict
 from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels
 from pgcpe.policies.rules.leader_bounds import LeaderBounds
-from pgcpe.policies.rules.likelihood_set import LikelihoodRatioSet
 from pgcpe.policies.rules.monitored import MonitoredRules
 from pgcpe.policies.rules.phases import BudgetSpent, HighestRemaining, Phases
 from pgcpe.policies.rules.recommendation import HighestMean, HighestMidpoint, MostSpecificEstimate
@@ -34,7 +33,6 @@ __all__ = [
     "HighestMidpoint",
     "HighestRemaining",
     "LeaderBounds",
-    "LikelihoodRatioSet",
     "MonitoredRules",
     "MostPlayed",
     "MostSpecificEstimate",

@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from pgcpe._checks import one_of
 from pgcpe.confidence.intervals import probability
 from pgcpe.estimators.base import PairwiseEstimator
+from pgcpe.estimators.pooled_bglm import PooledBGLM
 from pgcpe.estimators.pooled_trees import PooledTrees
 from pgcpe.estimators.table_model import TableModel
 from pgcpe.estimators.tilted_bets import epoch_start
+from pgcpe.estimators.tilted_equations import TiltedEquations
 from pgcpe.estimators.tilted_pairs import TiltedPairs
 from pgcpe.estimators.tilted_tables import TiltedTables
 from pgcpe.policies.rules.base import NOT_YET, RuledOut, StoppingRule, Verdict
@@ -22,6 +25,8 @@ from pgcpe.policies.rules.state import PolicyState
 from pgcpe.policies.rules.stopping import PairwiseGLR, SeparatedOrRuledOut, assumed_by, no_better, without_merged
 
 __all__ = ["TiltedMartingale"]
+
+SomeBets = TiltedTables | TiltedEquations | TiltedPairs
 
 Floats = NDArray[np.float64]
 
@@ -62,16 +67,21 @@ class TiltedMartingale(StoppingRule):
         The error probability of a process: that of an arm, or that of a leader and an arm.
     otherwise
         The rule for direct plays.
+    on
+        What the bets are on: ``"tables"``, the ``"equations"`` of a BGLM, or ``"pairs"``, where there are neither.
     bounds
-        Where there are no tables: the bounds that rule out arms, too. None: there are tables.
+        The bounds that rule out arms, too; None for none.
     """
 
     after_conflict = SeparatedOrRuledOut.after_conflict
 
-    def __init__(self, level: float, otherwise: PairwiseGLR, bounds: LeaderBounds | None = None) -> None:
+    def __init__(
+        self, level: float, otherwise: PairwiseGLR, *, on: str = "tables", bounds: LeaderBounds | None = None
+    ) -> None:
         self._asked = MARGIN - math.log(probability("level", level))
-        self._otherwise, self._bounds = otherwise, bounds
-        self._bets: TiltedTables | TiltedPairs | None = None
+        one_of("on", on, ("tables", "equations", "pairs"))
+        self._otherwise, self._on, self._bounds = otherwise, on, bounds
+        self._bets: SomeBets | None = None
         self._witness: dict[tuple[int, ...], Floats] = {}  # tables for which an arm is better, not refuted by its bets
         self._in_the_way = -1  # the arm that was not ruled out last time
         self._found: RuledOut | None = None
@@ -84,16 +94,26 @@ class TiltedMartingale(StoppingRule):
             j += 1
         return epoch_start(j)
 
-    def _follow(self, state: PolicyState) -> TiltedTables | TiltedPairs:
+    def _follow(self, state: PolicyState) -> SomeBets:
         """Return the bets; an epoch begins if it is time."""
+        if self._bets is None:
+            self._bets = self._made(state)
+        self._bets.follow(state.leader, state.n_plays)
+        return self._bets
+
+    def _made(self, state: PolicyState) -> SomeBets:
         bandit = state.bandit
-        if self._bets is None and self._bounds is None:
-            counts = state.estimator(TableModel).table_counts
-            self._bets = TiltedTables(counts, bandit.reward_array, len(bandit.arms), state.epsilon)
-        bets = self._bets or TiltedPairs(bandit, state.estimator(PooledTrees).rounds, state.epsilon)
-        bets.follow(state.leader, state.n_plays)
-        self._bets = bets
-        return bets
+        if self._on == "pairs":
+            return TiltedPairs(bandit, state.estimator(PooledTrees).rounds, state.epsilon)
+        if self._on == "equations":
+            return TiltedEquations(state.estimator(PooledBGLM), state.epsilon)
+        counts = state.estimator(TableModel).table_counts
+        return TiltedTables(counts, bandit.reward_array, len(bandit.arms), state.epsilon)
+
+    def _in_doubt(self, state: PolicyState) -> bool:
+        """Return whether the graph or the link is: then direct plays decide."""
+        refuted = self._on == "equations" and not any(isinstance(model, PooledBGLM) for model in state.models)
+        return bool(state.conflicts.any()) or refuted
 
     def _estimated(self, state: PolicyState) -> Floats:
         """Return the evidence against each arm to second order, in nats; infinite at the leader."""
@@ -109,14 +129,14 @@ class TiltedMartingale(StoppingRule):
 
     def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
         """Return about how many plays resolve a gap to the nearest arm, if its variance falls as the plays grow."""
-        if state.conflicts.any():
+        if self._in_doubt(state):
             return self._otherwise.plays_to_resolve(state, gap)
         variance = state.cautious.variance[int(np.argmin(self._estimated(state)))]
         return float(2.0 * variance * state.n_plays * self._asked / gap**2)
 
     def check(self, state: PolicyState) -> Verdict:
         """Return whether all others are ruled out."""
-        if state.conflicts.any():
+        if self._in_doubt(state):
             return without_merged(self._otherwise.check(state), state)
         if not self._verdict.stop:  # tables once refuted stay so
             self._verdict = self._look(state)
@@ -155,7 +175,7 @@ class TiltedMartingale(StoppingRule):
         ends = self._bounds.of(state, left)
         return np.asarray(ends.upper > ends.lower[state.leader] + state.epsilon)
 
-    def _still_in_the_way(self, bets: TiltedTables | TiltedPairs, state: PolicyState, left: NDArray[np.bool_]) -> bool:
+    def _still_in_the_way(self, bets: SomeBets, state: PolicyState, left: NDArray[np.bool_]) -> bool:
         """Return whether tables found earlier are still not refuted: then no search is needed."""
         arm = self._in_the_way
         process = bets.process(state.leader, arm)
@@ -164,7 +184,7 @@ class TiltedMartingale(StoppingRule):
         null = bets.null(state.leader, arm)
         return null is not None and null.contradicts(self._witness[process], self._asked)
 
-    def _least(self, bets: TiltedTables | TiltedPairs, leader: int, arm: int) -> float:
+    def _least(self, bets: SomeBets, leader: int, arm: int) -> float:
         """Return the least evidence of an arm against tables for which it is better; -infinity if it is not known."""
         null = bets.null(leader, arm)
         if null is None:

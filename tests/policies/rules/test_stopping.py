@@ -6,13 +6,11 @@ import math
 import numpy as np
 import pytest
 from helpers import dag
-from policies.confounded import ARMS, Open, environment, question, state
+from policies.confounded import ARMS, question, state
 
-from pgcpe import BGLM, CausalBandit, do
+from pgcpe import CausalBandit, do
 from pgcpe.confidence.pairwise import pairwise_glr
-from pgcpe.estimators.pooled_bglm import PooledBGLM
 from pgcpe.policies.rules.base import StoppingRule, Verdict
-from pgcpe.policies.rules.likelihood_set import LikelihoodRatioSet
 from pgcpe.policies.rules.monitored import MonitoredRules
 from pgcpe.policies.rules.stopping import DirectPairs, PairwiseGLR, SeparatedIntervals, SeparatedOrRuledOut
 
@@ -88,49 +86,6 @@ def test_the_plays_that_tell_a_pair_are_those_of_the_statistic():
         assert found == pytest.approx(math.log(4 / 0.02), rel=0.02)
     assert math.isfinite(rule.plays_to_resolve(state(bandit, estimates=[1.0] * 5), 0.01))
     assert math.isfinite(rule.plays_to_resolve(state(bandit, estimates=[0.0] * 5), 0.01))
-
-
-def taught_bglm(n=900):
-    bandit = question([do(A=1), do(A=0)])
-    bandit = bandit.recording(PooledBGLM(BGLM("identity")).required(bandit))
-    actions = [do(), do(A=1), do(A=0)] * (n // 3)
-    model = PooledBGLM(BGLM("identity")).start(bandit)
-    return bandit, model.update(bandit.encode(actions, environment().perform(actions)))
-
-
-def test_the_set_is_searched_only_where_the_fit_says_stop_and_again_after_a_hundredth(monkeypatch):
-    bandit, model = taught_bglm()
-    searched, answer = [], [False]
-    monkeypatch.setattr(PooledBGLM, "certifies", lambda self, *given: searched.append(given) or answer[0])
-    rule = LikelihoodRatioSet(0.1, Open())
-    assert not rule.check(state(bandit, leader=1, models=[model], n_plays=900)).stop
-    assert searched == []  # the fit favours the other arm
-    assert rule.unresolved(state(bandit, leader=1, models=[model])).tolist() == [True, False]
-
-    def at(plays):
-        return rule.check(state(bandit, models=[model], n_plays=plays))
-
-    for plays, so_far in ((900, 1), (901, 1), (908, 1), (909, 2), (910, 2), (919, 3)):
-        assert not at(plays).stop
-        assert len(searched) == so_far
-    assert searched[0] == (0, 0.0, 0.1)
-    answer[0] = True
-    assert not at(920).stop
-    assert at(930).certificate == "numerical"
-
-
-def test_a_model_in_doubt_leaves_the_stop_to_the_other_rule():
-    bandit, model = taught_bglm()
-    other = separated_or_ruled_out(pairs=1)
-    rule, now = LikelihoodRatioSet(0.1, other), state(bandit, models=[model])
-    verdict = rule.check(now)
-    assert (verdict.stop, verdict.certificate) == (True, "numerical")
-    now = state(bandit, models=[model], conflicts=np.array([False, True]))
-    rule = LikelihoodRatioSet(0.1, other)
-    assert not rule.check(now).stop
-    assert rule.unresolved(now).tolist() == other.unresolved(now).tolist() == [False, True]
-    assert rule.plays_to_resolve(now, 0.01) == other.plays_to_resolve(now, 0.01)
-    assert LikelihoodRatioSet(0.1, other).check(state(bandit, models=[])).stop is False
 
 
 def test_the_first_stop_of_each_rule_is_reported():
