@@ -152,6 +152,7 @@ ROOMS = [
     "study.status",
     "study.needed",
     "study.report",
+    "study.known",
     "study.study",
     "study",
     "cli.choices",

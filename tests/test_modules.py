@@ -27,6 +27,7 @@ TESTED_WITH = {
     "policies/rules/recommendation.py": "policies/test_base.py",
     "study/deadline.py": "study/test_study.py",
     "study/imports.py": "study/test_study.py",
+    "study/known.py": "study/test_study.py",
     "study/ledger.py": "study/test_study.py",
     "study/needed.py": "study/test_study.py",
     "study/question.py": "study/test_study.py",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from pgcpe.cli.choices import FIGURES, PLANNED, POLICIES, REASONS
 from pgcpe.graphs.shipped import shipped_networks
 
 __all__ = ["parser"]
+
+Steps: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 class Parser(argparse.ArgumentParser):
@@ -160,11 +162,13 @@ def _add_study(study: argparse.ArgumentParser, question: list[Parser]) -> None:
     file.add_argument("file", metavar="STUDY", help="the file of the study")
     shown.add_argument("--json", action="store_true", help="print JSON")
     person.add_argument("--by", metavar="NAME", help="who you are")
-    several, one = Parser(add_help=False), Parser(add_help=False)
-    several.add_argument("--id", type=_integer(1), action="append", required=True, help="the play; may be repeated")
-    one.add_argument("--id", type=_integer(1), required=True, help="the play")
+    _add_new(steps.add_parser("new", parents=[file, *question], help="make the file of a study"))
+    _add_plays(steps, file, shown, person)
+    _add_changes(steps, file, person)
+    _add_known(steps, file, shown)
 
-    new = steps.add_parser("new", parents=[file, *question], help="make the file of a study")
+
+def _add_new(new: argparse.ArgumentParser) -> None:
     new.add_argument("--states", action="append", metavar="A=low,high", help="of a graph written as edges; repeated")
     new.add_argument("--policy", choices=POLICIES, default="pooled", help="default %(default)s")
     new.add_argument("--seed", type=_integer(0), default=0, help="of ties (default %(default)s)")
@@ -173,6 +177,9 @@ def _add_study(study: argparse.ArgumentParser, question: list[Parser]) -> None:
     new.add_argument("--max-cost", type=float, metavar="COST", help="end at such a cost")
     new.add_argument("--until", metavar="TIME", help="end at such a time, as in '2026-05-31 18:00'")
 
+
+def _add_plays(steps: Steps, file: Parser, shown: Parser, person: Parser) -> None:
+    """Add what asks for plays and tells them."""
     ask = steps.add_parser("ask", parents=[file, person, shown], help="print a form of plays to perform (CSV)")
     ask.add_argument("-n", type=_integer(1), help="how many (default: what the policy would play at once)")
     ask.add_argument("--lease", metavar="'2 days'", help="after what time others may be given them (default: never)")
@@ -184,6 +191,18 @@ def _add_study(study: argparse.ArgumentParser, question: list[Parser]) -> None:
     tell.add_argument("--id", type=_integer(1), help="in place of a form: the play")
     _add_values(tell, required=False)
 
+    log = steps.add_parser("import", parents=[file, person, shown], help="take in plays of a log (CSV)")
+    log.add_argument("log", metavar="LOG", help="a row a play, with a column action unless --action says it")
+    log.add_argument("--action", metavar='"do()"', help='what all rows did, "do()" for passive observation')
+    log.add_argument("--missing", choices=("raise", "drop"), default="raise", help="rows that lack a value")
+    log.add_argument("--again", action="store_true", help="the very same log may be told twice")
+
+
+def _add_changes(steps: Steps, file: Parser, person: Parser) -> None:
+    """Add what goes otherwise."""
+    several, one = Parser(add_help=False), Parser(add_help=False)
+    several.add_argument("--id", type=_integer(1), action="append", required=True, help="the play; may be repeated")
+    one.add_argument("--id", type=_integer(1), required=True, help="the play")
     cancel = steps.add_parser("cancel", parents=[file, several, person], help="give up plays that were not told")
     cancel.add_argument("--reason", choices=("not-performed", *REASONS), default="not-performed", help=_REASONS)
     withdraw = steps.add_parser("withdraw", parents=[file, one, person], help="take back the result of a play")
@@ -193,6 +212,9 @@ def _add_study(study: argparse.ArgumentParser, question: list[Parser]) -> None:
     amend.add_argument("--reason", required=True, help="why, in words")
     _add_values(amend, required=True)
 
+
+def _add_known(steps: Steps, file: Parser, shown: Parser) -> None:
+    """Add what shows and copies."""
     status = steps.add_parser("status", parents=[file, shown], help="say what is known, and whether to stop")
     status.add_argument("--needed", action="store_true", help="say how many plays more it takes (takes a while)")
     status.add_argument(
@@ -204,11 +226,6 @@ def _add_study(study: argparse.ArgumentParser, question: list[Parser]) -> None:
     report.add_argument("--quick", action="store_true", help="do not work out how many plays more it takes")
     export = steps.add_parser("export", parents=[file, shown], help="print all plays (CSV)")
     export.add_argument("--output", metavar="PLAYS", help="write them to a file that does not exist")
-    log = steps.add_parser("import", parents=[file, person, shown], help="take in plays of a log (CSV)")
-    log.add_argument("log", metavar="LOG", help="a row a play, with a column action unless --action says it")
-    log.add_argument("--action", metavar='"do()"', help='what all rows did, "do()" for passive observation')
-    log.add_argument("--missing", choices=("raise", "drop"), default="raise", help="rows that lack a value")
-    log.add_argument("--again", action="store_true", help="the very same log may be told twice")
     backup = steps.add_parser("backup", parents=[file], help="write a copy, whoever writes meanwhile")
     backup.add_argument("copy", metavar="COPY", help="a file that does not exist")
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Event", "Journal", "Question", "Writer"]
+__all__ = ["Event", "Journal", "Question", "Session"]
 
 APPLICATION_ID = 0x70676370
 """``pgcp`` in ASCII: what marks a database as a study."""
@@ -83,12 +83,25 @@ class Event(NamedTuple):
     content: str
 
 
-class Writer:
-    """A transaction that alone may write."""
+class Session:
+    """A connection for one step: it reads, and alone may write in a transaction of its own.
+
+    Attributes
+    ----------
+    at
+        When the last transaction began.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self.at = now()
+        self.at = ""
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the lock of those who write; what raises inside leaves nothing behind."""
+        with _immediate(self._connection):
+            self.at = now()
+            yield
 
     def events(self, after: int) -> list[Event]:
         """Return the events after the one of that number."""
@@ -108,7 +121,7 @@ class Writer:
 
 
 class Journal:
-    """The file of a study. A connection is opened for each transaction: nothing is held, whatever forks or crashes.
+    """The file of a study. A connection is opened for each step: none is held beyond, whatever forks or crashes.
 
     Every transaction is on the disk when it returns (``synchronous=FULL``, rollback journal), writers wait for each
     other, and what is killed in the middle of one leaves the file as it was before.
@@ -176,12 +189,18 @@ class Journal:
             return _events(connection, after)
 
     @contextmanager
-    def writing(self) -> Iterator[Writer]:
-        """Give a transaction that alone may write; what raises inside it leaves nothing behind."""
+    def session(self) -> Iterator[Session]:
+        """Give a connection to read and to write."""
         if self.read_only:
             raise PermissionError(f"{self.path} was opened with read_only=True: nothing can be written")
-        with self._explained(), closing(self._connect()) as connection, _immediate(connection):
-            yield Writer(connection)
+        with self._explained(), closing(self._connect()) as connection:
+            yield Session(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """Give a transaction that alone may write; what raises inside it leaves nothing behind."""
+        with self.session() as session, session.alone():
+            yield session
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Write a copy of the whole file, as of one moment, whoever writes meanwhile.

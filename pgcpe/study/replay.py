@@ -14,7 +14,7 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.graphs.structure import State
 from pgcpe.plays.actions import Action
 from pgcpe.study.deadline import Deadline
-from pgcpe.study.journal import Journal, Writer
+from pgcpe.study.journal import Journal, Session
 from pgcpe.study.ledger import Ledger, Play
 from pgcpe.study.question import fingerprint, from_plain
 from pgcpe.study.rows import Row
@@ -60,7 +60,9 @@ class Replay:
         self.ledger, self._fed = Ledger(), 0
         self.policy = from_plain(content)
         self.refresh(quietly=True)
-        self.certify()
+        if self._is_to_certify and not journal.read_only:
+            with journal.session() as session:
+                self._certify(session)
 
     @property
     def bandit(self) -> CausalBandit:
@@ -68,14 +70,18 @@ class Replay:
         return self.policy.bandit
 
     @contextmanager
-    def writing(self) -> Iterator[Writer]:
-        """Give a transaction in which this is up to date; afterwards it is again, what was written included."""
-        self.refresh()
-        with self.journal.writing() as writer:
-            self.refresh(writer)
-            yield writer
-        self.refresh()
-        self.certify()
+    def writing(self) -> Iterator[Session]:
+        """Give a transaction in which this is up to date; afterwards it is again, what was written included.
+
+        What a policy has to be told is told before the lock is taken, as far as that was known by then.
+        """
+        with self.journal.session() as session:
+            self.refresh(session)
+            with session.alone():
+                self.refresh(session)
+                yield session
+            self.refresh(session)
+            self._certify(session)
 
     def play(self, number: int) -> Play:
         """Return a play, or raise where there is none of that id."""
@@ -85,10 +91,10 @@ class Replay:
             raise ValueError(f"there is no play {number}: {last}")
         return play
 
-    def refresh(self, writer: Writer | None = None, *, quietly: bool = False) -> None:
+    def refresh(self, session: Session | None = None, *, quietly: bool = False) -> None:
         """Take in what happened since: what was told goes to the policy; what was changed has it begin anew."""
         last = self.ledger.last
-        self.ledger.add(self.journal.events(last) if writer is None else writer.events(last))
+        self.ledger.add((session or self.journal).events(last))
         if self.ledger.disturbed:
             self.policy, self._fed, self.ledger.disturbed = from_plain(self.question.content), 0, False
             quietly = True
@@ -100,14 +106,18 @@ class Replay:
                 self.policy.tell([play.action for play in plays], self._as_frame([play.values for play in plays]))
             self.ledger.disturbed = False
 
-    def certify(self) -> None:
+    @property
+    def _is_to_certify(self) -> bool:
+        return self.policy.certificate is not None and self.ledger.standing is None
+
+    def _certify(self, session: Session) -> None:
         """Write a certificate down when it has been earned, with what it rests on."""
-        if self.journal.read_only or self.policy.certificate is None or self.ledger.standing is not None:
+        if not self._is_to_certify:
             return
-        with self.journal.writing() as writer:
-            self.refresh(writer)
+        with session.alone():
+            self.refresh(session)
             policy = self.policy
-            if policy.certificate is None or self.ledger.standing is not None:
+            if not self._is_to_certify:
                 return
             earned = {
                 "arm": dict(policy.recommendation),
@@ -117,8 +127,8 @@ class Replay:
                 "plays": policy.certified_at,
                 "version": version("pgcpe"),
             }
-            writer.append("certified", [(None, earned)], "")
-        self.refresh()
+            session.append("certified", [(None, earned)], "")
+        self.refresh(session)
 
     def affordable(self, actions: Sequence[Action]) -> list[Action]:
         """Return the first of some actions, as many as the deadline leaves room for."""

@@ -205,3 +205,18 @@ def test_what_raises_in_a_transaction_leaves_nothing(study, path):
     with pytest.raises(TypeError, match="not JSON serializable"):
         one_and_another_that_cannot_be_written()
     assert len(Journal(path).events()) == before
+
+
+def test_a_step_opens_the_file_once(study, path, monkeypatch):
+    """Whatever it reads before, writes, and reads afterwards; a certificate that it earns is of the same connection."""
+    opened, connect = [], sqlite3.connect
+    monkeypatch.setattr("pgcpe.study.journal.sqlite3.connect", lambda *a, **k: opened.append(a) or connect(*a, **k))
+    (play,) = study.ask(1)
+    study.tell(play.id, CURED)
+    study.withdraw(play.id, "lost")
+    assert len(opened) == 3
+    while plays := study.ask(50):
+        opened.clear()
+        study.tell(plays, [CURED if p.action == do(dose="high", diet="strict") else {"cured": "no"} for p in plays])
+        assert len(opened) == 1
+    assert study.status().certificate == "direct"
