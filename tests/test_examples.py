@@ -43,6 +43,23 @@ def test_notebook_runs(path):
     assert "image/png" in shown
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_kept_as_executed_without_warnings(path):
+    """In order, from top to bottom, with nothing on standard error."""
+    cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    assert [output for cell in cells for output in cell.outputs if output.get("name") == "stderr"] == []
+
+
+def test_the_first_notebook_gives_the_answer_of_the_first_screen():
+    shown = (ROOT / "README.md").read_text().split("```text\n")[1].split("\n```")[0].splitlines()[0]
+    cells = nbformat.read(ROOT / "notebooks" / "01_quickstart.ipynb", as_version=4).cells
+    texts = [
+        output["data"].get("text/plain", "") for cell in cells for output in cell.get("outputs", []) if "data" in output
+    ]
+    assert any(text.startswith(shown) for text in texts)
+
+
 def test_parts_of_ones_own_take_thirty_lines():
     """Every class of the page that shows how to write one: what it takes, its docstring and blank lines included."""
     shown = doctest.DocTestParser().get_examples((ROOT / "docs" / "extend.md").read_text())
