@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
+from pgcpe.estimators.claims import Claim
 from pgcpe.plays.samples import Samples
 
 __all__ = [
@@ -61,6 +62,10 @@ class Estimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is no
     def assumptions(self) -> tuple[str, ...]:
         """What it assumes, in words."""
         return (GRAPH,)
+
+    def claims(self) -> list[Claim]:
+        """Return what it takes from the graph, by the arms whose estimates rest on it; by default it does not say."""
+        return []
 
     def contradictions(self, level: float) -> NDArray[np.bool_]:
         """Return the arms whose own plays contradict what it infers about them from all others.

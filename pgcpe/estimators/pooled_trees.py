@@ -25,6 +25,7 @@ from pgcpe.estimators.base import (
     check_samples,
     started,
 )
+from pgcpe.estimators.claims import Claim, adjustment_claims
 from pgcpe.estimators.empirical_means import add_plays
 from pgcpe.estimators.forest import Plays, count_own_plays, count_plays, forest_of, shared_influences
 from pgcpe.estimators.forest_values import (
@@ -188,6 +189,10 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         """Work out those ends that a comparison turns on."""
         due = last_due(self._plays, self._refresh)
         return self._bounds.tighten(self._counts, self._regions, due, level, asked)
+
+    def claims(self) -> list[Claim]:
+        """Return by which steps of their admissible sequences arms are estimated."""
+        return adjustment_claims(self.bandit_, self.served_)
 
     def compare(self, levels: EndLevels, asked: Comparison, named: Sequence[int] = ()) -> Intervals:
         """Return bounds that decide a comparison; those in the way are worked out."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pgcpe._numba import njit
 from pgcpe.bandit import CausalBandit
 from pgcpe.estimators.base import Arms, Estimated, PairwiseEstimator, Rejected, check_samples, started
+from pgcpe.estimators.claims import Claim, table_claims
 from pgcpe.estimators.forest import MOST_CELLS
 from pgcpe.estimators.plain_tables import PlainTables
 from pgcpe.estimators.shrinkage import FEWEST_PARENTS, additive_design, drawn_shares
@@ -100,6 +101,10 @@ class TableModel(PairwiseEstimator):
         self._tables.add(samples)
         self._means = self._guess = self._found = self._unbiased = None
         return self
+
+    def claims(self) -> list[Claim]:
+        """Return which tables arms are estimated by."""
+        return table_claims(self.bandit_, self.nodes_, self.parents_, self.forced_)
 
     @property
     def counts_(self) -> list[Floats]:

@@ -22,6 +22,7 @@ from pgcpe.estimators.schedule import next_due
 from pgcpe.plays.actions import Action
 from pgcpe.plays.encoding import Encoder
 from pgcpe.plays.samples import Samples
+from pgcpe.policies.dependence import statements_needed
 from pgcpe.policies.error_budget import ErrorBudget
 from pgcpe.policies.graph_watch import GraphWatch, MemberCheck
 from pgcpe.policies.knowledge import Contradictions, Knowledge, check_budgets, check_parts, check_rules
@@ -161,6 +162,7 @@ class Policy:
         self._recommendation = HighestMidpoint() if recommendation is None else recommendation
         self._plan, self._verdict = Plan(), NOT_YET
         self._certified: Certified | None = None
+        self._put_off: Verdict | None = None
         self._watch, self._members = copy.deepcopy(watch), members
         if self._watch is not None:
             self._watch.start(bandit)
@@ -296,21 +298,33 @@ class Policy:
         if self._members is not None and self._certified is None:
             self._wait_for_members(self._members, state)
         if self._certified is None and self._verdict.certificate is not None:
+            if self._verdict.assumptions:
+                needed = statements_needed(state, self._stopping)
+                self._verdict = self._verdict._replace(assumptions=(*self._verdict.assumptions, *needed))
             self._certified = Certified(self._verdict, self.n_plays, bool(self.dropped_))
 
     def _wait_for_members(self, members: MemberCheck, state: PolicyState) -> None:
-        """Put off a certificate that rests on merging until its members were played, or say which never were."""
-        if self._verdict.certificate is None or not self.bandit.merges_arms:
+        """Put off a certificate that rests on merging until its members were played, or say which never were.
+
+        What was put off is not asked for again: the rule may look at few numbers of plays only, and what it has claimed
+        at one of them holds whatever is played since.
+        """
+        if self._verdict.certificate is not None:
+            self._put_off = self._verdict
+        if self._put_off is None or not self.bandit.merges_arms:
             return
-        if lacking := members.lacking(state):
+        if lacking := members.lacking(state, self._put_off.arm):
             self._plan, self._verdict = Plan(lacking), NOT_YET
-        elif unplayed := members.never_played(state):
+            return
+        unplayed, self._verdict = members.never_played(state), self._put_off
+        if unplayed:
             self._verdict = self._verdict._replace(assumptions=(*self._verdict.assumptions, unplayed))
 
     def _give_up_graph(self, watch: GraphWatch) -> None:
         """End what rests on the graph: direct plays of every listed arm decide from now on, if there may be any."""
         if self._certified is not None and self._certified.verdict.assumptions:
             self._certified = None
+        self._put_off = None
         successor = self._without_graph()
         if successor is None:
             self._knowledge.reject_graph(all_in_conflict=True)
@@ -342,6 +356,8 @@ class Policy:
         """Take away a certificate whose assumptions were refuted, say what contradicts what, return whether any did."""
         if self._certified is not None and found.refute(self._certified.verdict.assumptions):
             self._certified = None
+        if self._put_off is not None and found.refute(self._put_off.assumptions):
+            self._put_off = None
         if len(found.arms):
             said = f"the graph is in doubt: direct plays contradict the graph at {self._knowledge.in_words(found.arms)}"
             if np.count_nonzero(self._knowledge.conflicts) > 1 and self._knowledge.models:

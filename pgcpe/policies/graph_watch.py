@@ -164,19 +164,20 @@ class MemberCheck:
         self._merged = several[bandit.arm_of_listed]
         self._playable = np.array([bandit.may_play(a) for a in bandit.listed], dtype=np.bool_)
 
-    def lacking(self, state: PolicyState) -> list[Action]:
-        """Return one play of every member that lacks plays, or looks better than the recommended arm; that arm too."""
+    def lacking(self, state: PolicyState, arm: int) -> list[Action]:
+        """Return one play of every member that lacks plays, or looks better than an arm to certify; that arm too."""
         if not self.least:
             return []
         listed, plays = state.bandit.listed, state.listed_plays
-        h, gap = state.bandit.listed_index(state.bandit.arms[state.leader]), max(state.epsilon, LEAST_GAP)
+        h, gap = state.bandit.listed_index(state.bandit.arms[arm]), max(state.epsilon, LEAST_GAP)
         asked = self._merged & self._playable
         below = transport_costs(plays, state.listed_rewards, h, gap) >= ENOUGH
         below[h] = False
         if (few := asked & (plays < self.least) & ~below).any():
+            few[h] |= self._playable[h] and plays[h] < self.least  # or its plays say little of the others
             return [listed[i] for i in np.flatnonzero(few)]
         means = state.listed_rewards / np.maximum(plays, 1.0)
-        level = means[h] if plays[h] else state.estimates[state.leader]
+        level = means[h] if plays[h] else state.estimates[arm]
         better = np.flatnonzero(asked & (means > level + gap))
         again = [listed[h]] if self._playable[h] and len(better) else []
         return [*again, *(listed[i] for i in better if i != h)]

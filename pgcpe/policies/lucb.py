@@ -9,10 +9,11 @@ from pgcpe.policies.base import Policy
 from pgcpe.policies.error_budget import ErrorBudget
 from pgcpe.policies.rules.base import Seed, n_arms_of
 from pgcpe.policies.rules.direct_evidence import PairLevels
+from pgcpe.policies.rules.most_played import MostPlayed
 from pgcpe.policies.rules.recommendation import HighestMean, HighestMidpoint
 from pgcpe.policies.rules.sampling import EachOnce, HighestIndex, TwoCandidates
 from pgcpe.policies.rules.sampling import TopTwo as TopTwoRule
-from pgcpe.policies.rules.stopping import MostPlayed, PairwiseGLR, SeparatedIntervals
+from pgcpe.policies.rules.stopping import PairwiseGLR, SeparatedIntervals
 
 __all__ = ["KLLUCB", "LUCB", "LilUCB", "TopTwo"]
 

@@ -128,6 +128,20 @@ def test_members_far_below_need_no_more_plays():
     assert plays == {do(A=1, B=1): 20, do(A=1, B=0): 2}
 
 
+def test_a_rule_that_looks_seldom_waits_for_members_once():
+    """The asymptotic rule looks at 100, 140, ... plays: what it has claimed there stands while members are played."""
+    plain, checked = (
+        PooledCCPE(asked(WRONG), guarantee="asymptotic", check_graph=True, check_members=m, epsilon=0.3)
+        for m in (0, 20)
+    )
+    network = binary_network({**SAME, "Y": (["B"], lambda b: 0.2 + 0.6 * b)})
+    for policy in (plain, checked):
+        policy.run(SimulatedEnvironment(network, seed=0), budget=4000, progress=False)
+        assert policy.certificate == "asymptotic"
+    members = [a for some in checked.bandit.merged.values() if len(some) > 1 for a in some]
+    assert checked.n_plays <= plain.n_plays + 20 * len(members)
+
+
 def test_members_are_played_in_turn_and_kept_apart():
     bandit = asked(WRONG)
     policy = PooledCCPE(bandit, check_graph=True, check_members=0, epsilon=0.0)
@@ -199,6 +213,6 @@ def test_parts_of_a_policy_of_ones_own():
     watch = GraphWatch(0.01)
     policy = PooledCCPE(asked(WRONG))
     watch.start(policy.bandit)
-    assert check.lacking(policy.state) == []
+    assert check.lacking(policy.state, 0) == []
     assert not watch.look(policy._knowledge.told)
     assert watch.refutation is None

@@ -5,13 +5,13 @@ from pgcpe.policies.rules.base import Progress, RecommendationRule, RuledOut, Sa
 from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels
 from pgcpe.policies.rules.leader_bounds import LeaderBounds
 from pgcpe.policies.rules.monitored import MonitoredRules
+from pgcpe.policies.rules.most_played import MostPlayed
 from pgcpe.policies.rules.phases import BudgetSpent, HighestRemaining, Phases
 from pgcpe.policies.rules.recommendation import HighestMean, HighestMidpoint, MostSpecificEstimate
 from pgcpe.policies.rules.sampling import EachOnce, HighestIndex, ObserveAndTwoCandidates, TopTwo, TwoCandidates
 from pgcpe.policies.rules.state import Differences, NamedLeader, PolicyState, best_arm
 from pgcpe.policies.rules.stopping import (
     DirectPairs,
-    MostPlayed,
     PairwiseGLR,
     SeparatedIntervals,
     SeparatedOrRuledOut,

@@ -10,9 +10,17 @@ from numpy.typing import NDArray
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.confidence.sequences import asymptotic_threshold, normal_nats
 from pgcpe.estimators.base import PairwiseEstimator
+from pgcpe.estimators.claims import Claim
 from pgcpe.policies.rules.base import NOT_YET, Progress, RuledOut, StoppingRule, Verdict
 from pgcpe.policies.rules.state import Differences, PolicyState, most_specific_estimate
-from pgcpe.policies.rules.stopping import PairwiseGLR, SeparatedOrRuledOut, assumed_by, no_better, without_merged
+from pgcpe.policies.rules.stopping import (
+    PairwiseGLR,
+    SeparatedOrRuledOut,
+    assumed_by,
+    by_direct_plays,
+    no_better,
+    without_merged,
+)
 
 __all__ = ["PairwiseAsymptotic", "look_share"]
 
@@ -165,6 +173,16 @@ class PairwiseAsymptotic(StoppingRule):
         if found.min() >= nats:  # that at equal means is worked out where the estimates would stop
             found = np.minimum(found, _evidence(state, state.decisive(tolerance), tolerance))
         return found
+
+    def claims(self, state: PolicyState) -> list[Claim]:
+        """Return what the estimates take from the graph."""
+        return state.pairwise[-1].claims()
+
+    def unresolved_without(
+        self, state: PolicyState, parted: PolicyState, left_out: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Return which arms direct plays do not rule out of those whose estimates are left out."""
+        return by_direct_plays(self._otherwise, state, parted, left_out)
 
     def ruled_out(self) -> RuledOut | None:
         """Return the evidence against each arm when it stopped; infinite without a variance."""

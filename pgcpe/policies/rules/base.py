@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
 from pgcpe.confidence.intervals import Intervals
+from pgcpe.estimators.claims import Claim
 from pgcpe.plays.actions import Action
 from pgcpe.policies.rules.state import PolicyState, best_arm
 
@@ -200,6 +201,24 @@ class StoppingRule(ABC):
 
     def ruled_out(self) -> RuledOut | None:
         """Return by which argument each arm was ruled out when it stopped; None if it does not say."""
+        return None
+
+    def claims(self, state: PolicyState) -> Sequence[Claim]:
+        """Return what a stop takes from the graph, by the arms that it says something of; by default nothing."""
+        return ()
+
+    def unresolved_without(self, state: PolicyState, parted: PolicyState, left_out: Bools) -> Bools | None:
+        """Return which arms would not be ruled out by less than what a stop rested on; None if it does not say.
+
+        Parameters
+        ----------
+        state
+            That of the stop.
+        parted
+            The same with other direct plays of the arms: without those that count by the graph alone.
+        left_out
+            Boolean array over the arms: of which the graph may say nothing.
+        """
         return None
 
     def progress(self, state: PolicyState) -> Progress | None:

@@ -111,3 +111,9 @@ class DirectEnds:
         """Return the ends; only those of arms with new plays are worked out again."""
         refresh_kt(plays, rewards, self._done, self._nats, self._lower, self._upper)
         return Intervals(self._lower, self._upper)
+
+    def anew(self, plays: Floats, rewards: Floats) -> Intervals:
+        """Return the ends for any plays, which need not have grown; nothing is kept of them."""
+        done, lower, upper = np.zeros(len(plays)), np.zeros(len(plays)), np.ones(len(plays))
+        refresh_kt(plays, rewards, done, self._nats, lower, upper)
+        return Intervals(lower, upper)

@@ -30,6 +30,7 @@ class LeaderBounds:
     def __init__(self, direct: DirectEnds, models: EndLevels) -> None:
         self._direct, self._models, self._began = direct, models, False
         self._last: tuple[PolicyState, Intervals] | None = None
+        self._by_graph: Intervals | None = None
 
     def of(self, state: PolicyState, contenders: NDArray[np.bool_]) -> Intervals:
         """Return the bounds, those of contenders as tight as the comparison needs; once for each state."""
@@ -46,11 +47,20 @@ class LeaderBounds:
             self._direct.allow_more(alone, self._models.upper)
         direct = self._direct.now(state.plays, state.rewards)
         known = Intervals(direct.lower.copy(), direct.upper.copy())
+        self._by_graph = Intervals(np.zeros(len(known.lower)), np.ones(len(known.lower)))
         if state.conflicts.any():
             return known
         named = [then.arm for then in state.named]
         for model in models:
             asked = Comparison(state.leader, contenders, state.epsilon, known)
             found = model.compare(self._models, asked, named)
-            known = Intervals(np.maximum(known.lower, found.lower), np.minimum(known.upper, found.upper))
+            self._by_graph, known = self._by_graph.intersect(found), known.intersect(found)
         return known
+
+    def without(self, parted: PolicyState, left_out: NDArray[np.bool_]) -> Intervals:
+        """Return the bounds of the last state by other direct plays, without what the models say of some arms."""
+        direct = self._direct.anew(parted.plays, parted.rewards)
+        if self._by_graph is None:
+            return direct
+        graph = self._by_graph
+        return direct.intersect(Intervals(np.where(left_out, 0.0, graph.lower), np.where(left_out, 1.0, graph.upper)))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.confidence.intervals import Intervals
+from pgcpe.estimators.claims import Claim
 from pgcpe.policies.rules.base import NOT_YET, Progress, RuledOut, StoppingRule, Verdict
 from pgcpe.policies.rules.state import PolicyState
 
@@ -80,6 +81,16 @@ class MonitoredRules(StoppingRule):
     def shown(self, state: PolicyState) -> Intervals:
         """Return what the deciding rule shows."""
         return self._deciding.shown(state)
+
+    def claims(self, state: PolicyState) -> Sequence[Claim]:
+        """Return what the deciding rule says."""
+        return self._deciding.claims(state)
+
+    def unresolved_without(
+        self, state: PolicyState, parted: PolicyState, left_out: NDArray[np.bool_]
+    ) -> NDArray[np.bool_] | None:
+        """Return what the deciding rule says."""
+        return self._deciding.unresolved_without(state, parted, left_out)
 
     def ruled_out(self) -> RuledOut | None:
         """Return what the deciding rule says."""

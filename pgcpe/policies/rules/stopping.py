@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pgcpe.confidence.intervals import Intervals, probability
 from pgcpe.estimators.base import IntervalEstimator
+from pgcpe.estimators.claims import Claim
 from pgcpe.plays.actions import Action
 from pgcpe.policies.rules.base import NOT_YET, Progress, RuledOut, StoppingRule, Verdict
 from pgcpe.policies.rules.direct_evidence import DirectEnds, PairLevels, evidence_in_pairs, naming_share
@@ -21,13 +22,11 @@ from pgcpe.policies.rules.state import NamedLeader, PolicyState
 
 __all__ = [
     "DirectPairs",
-    "MostPlayed",
     "PairwiseGLR",
     "SeparatedIntervals",
     "SeparatedOrRuledOut",
     "merging_assumed",
 ]
-
 
 BY_BOUNDS, BY_PLAYS = "bounds", "direct plays"
 """The arguments by which arms are ruled out, in words."""
@@ -62,25 +61,6 @@ class SeparatedIntervals(StoppingRule):
         if state.conflicts.any():
             return Verdict(True, f"{reason}; but {in_doubt(state)}", None, h)
         return Verdict(True, reason, state.certificate, h, assumed_by(state, IntervalEstimator))  # line 6
-
-
-class MostPlayed(StoppingRule):
-    """Stop when one arm has been played more than `factor` times as often as all others together: lil'UCB's rule.
-
-    The heuristic's constants are not proved: the stop is heuristic, and it is for the arm of the most plays.
-    """
-
-    def __init__(self, factor: float) -> None:
-        self._factor = factor
-
-    def check(self, state: PolicyState) -> Verdict:
-        """Return whether the plays of one arm outweigh those of the others."""
-        most = int(state.plays.argmax())
-        others = state.plays.sum() - state.plays[most]
-        if state.plays.min() == 0 or state.plays[most] < 1.0 + self._factor * others:
-            return NOT_YET
-        reason = f"{state.bandit.arms[most]} was played {state.plays[most]:.0f} times and all others {others:.0f} times"
-        return Verdict(True, reason, "heuristic", most, merging_assumed(state))
 
 
 class PairwiseGLR(StoppingRule):
@@ -124,6 +104,12 @@ class PairwiseGLR(StoppingRule):
         """Return which arms are not ruled out by direct plays."""
         evidence, threshold = self._evidence(state)
         return np.asarray(~(evidence >= threshold))
+
+    def unresolved_without(
+        self, state: PolicyState, parted: PolicyState, left_out: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Return which arms are not ruled out by the direct plays that are left: nothing else is taken of a graph."""
+        return PairwiseGLR.unresolved(self, parted)
 
     def plays_to_resolve(self, state: PolicyState, gap: float) -> float:
         """Return about how many plays, half of each arm, resolve a pair whose means differ by a gap."""
@@ -292,6 +278,21 @@ class SeparatedOrRuledOut(StoppingRule):
         """Return by which argument each arm was ruled out when it stopped."""
         return self._found
 
+    def claims(self, state: PolicyState) -> list[Claim]:
+        """Return what the intervals take from the graph."""
+        return [claim for model in state.models if isinstance(model, IntervalEstimator) for claim in model.claims()]
+
+    def unresolved_without(
+        self, state: PolicyState, parted: PolicyState, left_out: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Return which arms neither what is left of the bounds separates nor direct plays rule out."""
+        open_, h = self._pairs.unresolved(parted), state.leader
+        if self._bounds is None:
+            return np.asarray(open_ & (self.overlapping(state) | left_out | left_out[h]))
+        self._ends(state)
+        ends = self._bounds.without(parted, left_out)
+        return np.asarray(open_ & (ends.upper > ends.lower[h] + state.epsilon) & (np.arange(len(open_)) != h))
+
     def progress(self, state: PolicyState) -> Progress:
         """Return the evidence of direct plays, and the bounds."""
         return self._pairs.progress(state)._replace(bounds=self._ends(state))
@@ -330,6 +331,16 @@ def assumed_by(state: PolicyState, kind: Any) -> tuple[str, ...]:
     """Return what the estimators of a kind assume, and that merged arms are equal."""
     said = [assumption for model in state.models if isinstance(model, kind) for assumption in model.assumptions]
     return (*dict.fromkeys(said), *merging_assumed(state))
+
+
+def by_direct_plays(
+    otherwise: PairwiseGLR, state: PolicyState, parted: PolicyState, left_out: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return which arms direct plays do not rule out, of those that had been ruled out by what is left out.
+
+    Without what the graph says of the leader those are all.
+    """
+    return np.asarray(otherwise.unresolved_without(state, parted, left_out) & (left_out | left_out[state.leader]))
 
 
 def without_merged(verdict: Verdict, state: PolicyState) -> Verdict:

@@ -12,6 +12,7 @@ from threadpoolctl import ThreadpoolController
 from pgcpe._checks import one_of
 from pgcpe.confidence.intervals import probability
 from pgcpe.estimators.base import PairwiseEstimator
+from pgcpe.estimators.claims import Claim
 from pgcpe.estimators.pooled_bglm import PooledBGLM
 from pgcpe.estimators.pooled_trees import PooledTrees
 from pgcpe.estimators.table_model import TableModel
@@ -22,7 +23,14 @@ from pgcpe.estimators.tilted_tables import TiltedTables
 from pgcpe.policies.rules.base import NOT_YET, RuledOut, StoppingRule, Verdict
 from pgcpe.policies.rules.leader_bounds import LeaderBounds
 from pgcpe.policies.rules.state import PolicyState
-from pgcpe.policies.rules.stopping import PairwiseGLR, SeparatedOrRuledOut, assumed_by, no_better, without_merged
+from pgcpe.policies.rules.stopping import (
+    PairwiseGLR,
+    SeparatedOrRuledOut,
+    assumed_by,
+    by_direct_plays,
+    no_better,
+    without_merged,
+)
 
 __all__ = ["TiltedMartingale"]
 
@@ -205,6 +213,18 @@ class TiltedMartingale(StoppingRule):
             f"{no_better(state)} for any probabilities that the plays allow: bets on them rule out "
             f"{state.bandit.arms[nearest]} least, by {nats[nearest]:.2f} of {self._asked:.2f} nats{more}"
         )
+
+    def claims(self, state: PolicyState) -> list[Claim]:
+        """Return what the estimates take from the graph."""
+        if self._on == "pairs":
+            return state.estimator(PooledTrees).claims()
+        return state.estimator(TableModel).claims() if self._on == "tables" else state.estimator(PooledBGLM).claims()
+
+    def unresolved_without(
+        self, state: PolicyState, parted: PolicyState, left_out: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Return which arms direct plays do not rule out of those whose estimates are left out."""
+        return by_direct_plays(self._otherwise, state, parted, left_out)
 
     def ruled_out(self) -> RuledOut | None:
         """Return by which argument each arm was ruled out when it stopped."""
