@@ -30,6 +30,7 @@ def parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"pgcpe {version('pgcpe')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     network, question, level = _network(), _question(), _level()
+    drawn = _network(", or edges like 'dose -> cured; diet -> cured' with --states")
     _add_run(commands.add_parser("run", parents=[network, question, level], help="simulate a study until it stops"))
     _add_plan(
         commands.add_parser(
@@ -59,15 +60,15 @@ def parser() -> Parser:
             description="Carry out a study of your own, which is kept in a file: new makes one, ask says which plays "
             "to perform, tell takes the results, status says what is known and whether to stop.",
         ),
-        [network, question, level],
+        [drawn, question, level],
     )
     return parser
 
 
-def _network() -> Parser:
+def _network(other: str = "") -> Parser:
     network = Parser(add_help=False)
     network.add_argument(
-        "network", metavar="NETWORK", help=f"a BIF or XMLBIF file, or one of {', '.join(shipped_networks())}"
+        "network", metavar="NETWORK", help=f"a BIF or XMLBIF file, or one of {', '.join(shipped_networks())}{other}"
     )
     network.add_argument(
         "--latents", metavar="U1,U2", help='variables that nobody observes; quote names with commas: U1,"dose, in mg"'
@@ -91,7 +92,7 @@ def _question() -> Parser:
         metavar=("LOW", "HIGH"),
         help="the reward is a number, never below LOW or above HIGH, as in --reward-range 0 60 for minutes",
     )
-    question.add_argument("--minimise", action="store_true", help="less of the reward is better")
+    question.add_argument("--minimise", "--minimize", action="store_true", help="less of the reward is better")
     question.add_argument("--size", type=_integer(0), help="how many variables an intervention sets")
     question.add_argument("--max-size", type=_integer(0), help="how many it sets at most (default 1)")
     question.add_argument("--variables", metavar="A,B", help="the variables that may be set (default: all)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,10 +30,28 @@ REASONS = {
     "disputed": DISPUTED,
 }
 
+WORDS = (
+    (r"study\.(amend|cancel|withdraw)\((\d+)[^)]*\)", r"pgcpe study \1 STUDY --id \2"),
+    (r"Study\.open\(path\) opens it( as it is)?", "pgcpe study status shows it, under another name you make a new one"),
+    (r"Study\.open\(path, read_only=True\) reads it", "pgcpe study status reads it"),
+    (r"Study\.create\(path, policy\) makes", "pgcpe study new makes"),
+    (r"again=True tells", "--again tells"),
+    (r"\breward_range\b", "--reward-range"),
+)
+"""What the package says to those who write Python, and what it says here."""
+
 
 def carry_out(arguments: argparse.Namespace) -> int:
-    """Carry out one step of a study."""
-    return STEPS[arguments.step](arguments)
+    """Carry out one step of a study; what goes wrong is said in the words of the command line."""
+    try:
+        return STEPS[arguments.step](arguments)
+    except (ValueError, TypeError, OSError) as error:
+        said = str(error)
+        for python, command in WORDS:
+            said = re.sub(python, command, said)
+        if said == str(error):
+            raise
+        raise ValueError(said) from error
 
 
 def new(arguments: argparse.Namespace) -> int:
@@ -47,6 +66,8 @@ def new(arguments: argparse.Namespace) -> int:
         print(json.dumps(status.to_plain(), indent=2))
         return 0
     print(f"{arguments.file}: {status.question}")
+    if "->" in arguments.network:
+        print(f"States: {'; '.join(f'{v}: {_listed(own)}' for v, own in study.bandit.states.items())}.")
     print(f"To be recorded of every play: {', '.join([*study.bandit.required, study.bandit.reward])}.")
     print(f"Next: pgcpe study ask {arguments.file} --output form.csv")
     return 0
@@ -181,7 +202,7 @@ def _values(texts: Sequence[str] | None, study: Study) -> dict[str, str]:
     values: dict[str, str] = {}
     known = study.bandit.observed
     for text in texts or ():
-        variable = max((v for v in known if text.startswith(f"{v}=")), key=len, default=None)
+        variable = max((v for v in known if re.match(rf"{re.escape(v)}\s*=", text)), key=len, default=None)
         if variable is None:
             named = text.partition("=")[0]
             raise ValueError(
@@ -190,8 +211,12 @@ def _values(texts: Sequence[str] | None, study: Study) -> dict[str, str]:
             )
         if variable in values:
             raise ValueError(f"--value must name a variable once, but {variable} is named twice")
-        values[variable] = text.removeprefix(f"{variable}=")
+        values[variable] = text[len(variable) :].lstrip().removeprefix("=").strip()
     return values
+
+
+def _listed(states: Sequence[Any]) -> str:
+    return ", ".join(map(str, states))
 
 
 def _as_json(play: Play) -> dict[str, Any]:

@@ -137,7 +137,9 @@ def encode_column(column: pd.Series[Any], states: Sequence[State], variable: str
 
 
 def row_named(row: int, index: pd.Index[Any]) -> str:
-    """Return how an error names a row of a frame."""
+    """Return how an error names a row of a frame: by its number and label, or by the id of its play."""
+    if index.name == "id":
+        return f"play {index[row]}"
     return f"row {row} (label {shown(index[row])})"
 
 

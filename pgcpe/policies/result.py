@@ -232,7 +232,7 @@ def arms_table(
         if ruled_out.bound is not None:
             columns["bound"] = scale.value(ruled_out.bound)[order]
     if so_far is not None:
-        columns["nats"] = np.where(np.isinf(so_far.nats), np.nan, so_far.nats)[order]
+        columns["nats"] = np.where(np.isinf(so_far.nats), np.nan, np.maximum(so_far.nats, 0.0))[order]
         columns["asked"] = np.where(np.isinf(so_far.nats), np.nan, so_far.asked)[order]
     if conflicts.any():
         columns["conflict"] = conflicts[order]

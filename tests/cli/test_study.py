@@ -25,6 +25,7 @@ def file(capsys, tmp_path):
     assert (code, err) == (0, "")
     assert "Which of 5 interventions gives the highest expected cured (no = 0, yes = 1)?" in out
     assert "To be recorded of every play: cured." in out
+    assert "States: dose: low, high; cured: no, yes; diet: none, strict." in out
     return path
 
 
@@ -156,7 +157,7 @@ def test_costs_and_deadlines(capsys, tmp_path):
         (["ask", "FILE", "--lease", "soon"], "lease must be a length of time"),
         (["ask", "FILE", "--output", "FILE"], "must name a file that does not exist"),
         (["ask", "FILE", "-n", "0"], "must be at least 1"),
-        (["new", "FILE", *TRIAL], "exists: Study.open(path) opens it"),
+        (["new", "FILE", *TRIAL], "exists: pgcpe study status shows it, under another name you make a new one"),
         (["new", "NEW", "dose -> cured ->", "--reward", "cured"], "edges must be written like"),
         (["new", "NEW", "dose -> cured", "--reward", "cured", "--states", "doze=1,2"], "--states must be written like"),
         (["new", "NEW", "asia", "--reward", "dysp=no", "--states", "dysp=1,2"], "names its own states"),
@@ -229,3 +230,20 @@ def test_bad_input_of_a_reward_that_is_a_number(capsys, tmp_path, arguments, sai
     assert said in err
     assert len(err.splitlines()) == 1
     assert not (tmp_path / "a.pgcpe").exists()
+
+
+def test_errors_speak_of_commands(capsys, file, tmp_path):
+    """What a program would do next is said as what a person would type."""
+    form = tmp_path / "form.csv"
+    call(capsys, "ask", file, "-n", 2, "--output", form)
+    fill(form)
+    call(capsys, "tell", file, form)
+    done = Study.open(file).to_frame()
+    other = "no" if done["cured"].iloc[0] == "yes" else "yes"
+    err = call(capsys, "tell", file, "--id", 1, "--value", f"cured = {other}")[2]
+    assert err.endswith("pgcpe study amend STUDY --id 1 corrects it\n")
+    assert call(capsys, "amend", file, "--id", 1, "--value", f"cured ={other}", "--reason", "misread")[0] == 0
+    assert "pgcpe study withdraw STUDY --id 1 takes it back" in call(capsys, "cancel", file, "--id", 1)[2]
+    err = call(capsys, "tell", file, "--id", 2, "--value", "cured=perhaps")[2]
+    assert err.startswith("pgcpe: play 2: cured has the states 'no', 'yes', but got 'perhaps'")
+    assert "pgcpe study new makes one" in call(capsys, "ask", tmp_path / "nothing.pgcpe")[2]
