@@ -118,6 +118,8 @@ ROOMS = [
     "policies.graph_watch",
     "policies.result",
     "policies.knowledge",
+    "policies.certificates",
+    "policies.report",
     "policies.loop",
     "policies.base",
     "policies.lucb",

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import inspect
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
-
-import numpy as np
+from typing import Any, ClassVar, Self
 
 from pgcpe._checks import whole_number
 from pgcpe.bandit import CausalBandit
-from pgcpe.confidence.intervals import Intervals
 from pgcpe.environment.protocol import Environment
-from pgcpe.estimators.base import GRAPH, Comparison, Estimator, IntervalEstimator
+from pgcpe.estimators.base import Comparison, Estimator
 from pgcpe.estimators.empirical_means import DirectEstimator, EmpiricalMeans
 from pgcpe.estimators.schedule import next_due
 from pgcpe.plays.actions import Action
 from pgcpe.plays.encoding import Encoder
 from pgcpe.plays.samples import Samples
-from pgcpe.policies.dependence import statements_needed
+from pgcpe.policies.certificates import Certificates
 from pgcpe.policies.error_budget import ErrorBudget
 from pgcpe.policies.graph_watch import GraphWatch, MemberCheck
-from pgcpe.policies.knowledge import Contradictions, Knowledge, check_budgets, check_parts, check_rules
+from pgcpe.policies.knowledge import Contradictions, Knowledge, check_budgets, check_parts, check_rules, equal_shares
 from pgcpe.policies.loop import play
-from pgcpe.policies.result import Result, arms_table, left_open, to_close
-from pgcpe.policies.rules.base import NOT_YET, RecommendationRule, SamplingRule, Seed, StoppingRule, Verdict, n_arms_of
-from pgcpe.policies.rules.monitored import MonitoredRules
+from pgcpe.policies.report import PolicyReport
+from pgcpe.policies.result import Result, left_open
+from pgcpe.policies.rules.base import RecommendationRule, SamplingRule, Seed, StoppingRule, Verdict, n_arms_of
 from pgcpe.policies.rules.plan import Plan
 from pgcpe.policies.rules.recommendation import HighestMidpoint
 from pgcpe.policies.rules.state import PolicyState
@@ -37,20 +33,8 @@ from pgcpe.policies.rules.stopping import merging_assumed
 
 __all__ = ["Policy"]
 
-CERTIFIED = ("direct", "exact")
-"""The certificates that are proved for any number of plays."""
-
-
-MISSING = "missing values are independent of the outcome"
-"""What is assumed where plays with a missing value were dropped."""
-
-
-class Certified(NamedTuple):
-    """A certificate that was earned: for what, after how many plays, and whether others had been dropped by then."""
-
-    verdict: Verdict
-    at: int
-    dropped: bool
+VALUES = {"self", "bandit", "epsilon", "delta", "seed"}
+"""The parameters of a policy that do not change while it learns; the others are kept for a clone as they came."""
 
 
 def _rows_to_look(n_plays: int, row: int) -> int:
@@ -58,7 +42,7 @@ def _rows_to_look(n_plays: int, row: int) -> int:
     return next_due(n_plays + row, None) - n_plays
 
 
-class Policy:
+class Policy(PolicyReport):
     """Estimators, a sampling rule, a recommendation rule and a stopping rule, composed.
 
     A policy is a function of what it was told and of its seed. It never sees a distribution. Resuming, starting from
@@ -137,37 +121,33 @@ class Policy:
         epsilon = scale.tolerance if epsilon is None else epsilon
         self._parts: dict[str, Any] = {}
         if type(self).__init__ is Policy.__init__:  # as they came, for a clone: rules learn, and budgets are spent
-            parts: dict[str, Any] = {"sampling": sampling, "stopping": stopping, "recommendation": recommendation}
-            parts |= {"direct": direct, "models": models, "error_budget": error_budget, "shown": shown}
-            parts |= {"watch": watch, "members": members}
-            self._parts = copy.deepcopy(parts)
+            names = inspect.signature(Policy.__init__).parameters.keys() - VALUES
+            self._parts = copy.deepcopy({name: value for name, value in locals().items() if name in names})
         direct = EmpiricalMeans() if direct is None else direct
         check_rules(sampling=sampling, stopping=stopping, recommendation=recommendation)
         check_parts(direct, models, epsilon, delta, scale)
         check_budgets(delta, error_budget=error_budget, shown=shown)
-        if self.plays_arms and (barred := [str(arm) for arm in bandit.arms if arm not in bandit.costs]):
-            raise ValueError(
-                f"{type(self).__name__} plays the arms themselves, but playable lacks {', '.join(barred[:5])}"
-            )
+        self._check_playable(bandit)
         bandit = bandit.recording(v for estimator in (direct, *models) for v in estimator.required(bandit))
         self.bandit, self.epsilon, self.delta, self.seed = bandit, epsilon, delta, seed
         self._tolerance = epsilon / scale.width
-        if error_budget is None:
-            claims = [e for e in (direct, *models) if isinstance(e, IntervalEstimator)]
-            error_budget = ErrorBudget({claim.event: 1.0 / len(claims) for claim in claims}, delta)
-        self.error_budget = error_budget
+        self.error_budget = equal_shares([direct, *models], delta) if error_budget is None else error_budget
         self._encoder = Encoder(bandit)
-        self._knowledge = Knowledge(bandit, direct, models, error_budget, shown, seed)
+        self._knowledge = Knowledge(bandit, direct, models, self.error_budget, shown, seed)
         self._sampling, self._stopping = sampling, stopping
         self._recommendation = HighestMidpoint() if recommendation is None else recommendation
-        self._plan, self._verdict = Plan(), NOT_YET
-        self._certified: Certified | None = None
-        self._put_off: Verdict | None = None
-        self._watch, self._members = copy.deepcopy(watch), members
+        self._plan, self._certificates, self._watch = Plan(), Certificates(members), copy.deepcopy(watch)
         if self._watch is not None:
             self._watch.start(bandit)
         self._worked_out: PolicyState | None = None
         self._look()
+
+    def _check_playable(self, bandit: CausalBandit) -> None:
+        """Raise if arms have to be played and some may not be."""
+        if self.plays_arms and (barred := [str(arm) for arm in bandit.arms if arm not in bandit.costs]):
+            raise ValueError(
+                f"{type(self).__name__} plays the arms themselves, but playable lacks {', '.join(barred[:5])}"
+            )
 
     def __repr__(self) -> str:
         goal = "" if self._sampling.planned else f", epsilon={self.epsilon}, delta={self.delta}"
@@ -288,43 +268,19 @@ class Policy:
             assumed = merging_assumed(state)
             worth = "exact" if assumed else "direct"
             self._plan = Plan(self.bandit.arms)
-            self._verdict = Verdict(True, "all candidates have provably the same effect", worth, 0, assumed)
+            verdict = Verdict(True, "all candidates have provably the same effect", worth, 0, assumed)
         else:
             if not self._plan.left or not (self._plan.followed or self._sampling.planned):
                 self._plan = Plan(self._sampling.choose(state))
                 if self._sampling.planned:  # the end of a phase may have ruled out the leader
                     state = self._recommend()
-            self._verdict = self._stopping.check(state)
-        if self._members is not None and self._certified is None:
-            self._wait_for_members(self._members, state)
-        if self._certified is None and self._verdict.certificate is not None:
-            if self._verdict.assumptions:
-                needed = statements_needed(state, self._stopping)
-                self._verdict = self._verdict._replace(assumptions=(*self._verdict.assumptions, *needed))
-            self._certified = Certified(self._verdict, self.n_plays, bool(self.dropped_))
-
-    def _wait_for_members(self, members: MemberCheck, state: PolicyState) -> None:
-        """Put off a certificate that rests on merging until its members were played, or say which never were.
-
-        What was put off is not asked for again: the rule may look at few numbers of plays only, and what it has claimed
-        at one of them holds whatever is played since.
-        """
-        if self._verdict.certificate is not None:
-            self._put_off = self._verdict
-        if self._put_off is None or not self.bandit.merges_arms:
-            return
-        if lacking := members.lacking(state, self._put_off.arm):
-            self._plan, self._verdict = Plan(lacking), NOT_YET
-            return
-        unplayed, self._verdict = members.never_played(state), self._put_off
-        if unplayed:
-            self._verdict = self._verdict._replace(assumptions=(*self._verdict.assumptions, unplayed))
+            verdict = self._stopping.check(state)
+        if lacking := self._certificates.judge(verdict, state, self._stopping, dropped=bool(self.dropped_)):
+            self._plan = Plan(lacking)
 
     def _give_up_graph(self, watch: GraphWatch) -> None:
         """End what rests on the graph: direct plays of every listed arm decide from now on, if there may be any."""
-        if self._certified is not None and self._certified.verdict.assumptions:
-            self._certified = None
-        self._put_off = None
+        self._certificates.give_up_graph()
         successor = self._without_graph()
         if successor is None:
             self._knowledge.reject_graph(all_in_conflict=True)
@@ -334,8 +290,8 @@ class Policy:
             successor._encoder.dropped = self._encoder.dropped
             self.bandit, self._encoder, self._knowledge = successor.bandit, successor._encoder, successor._knowledge
             self._sampling, self._stopping = successor._sampling, successor._stopping
-            self._recommendation, self._plan, self._verdict = successor._recommendation, Plan(), successor._verdict
-            self._certified = self._certified or successor._certified
+            self._recommendation, self._plan = successor._recommendation, Plan()
+            self._certificates.follow(successor._certificates)
             instead = "from now on plays of the arms themselves decide, each arm by its own"
         warnings.warn(f"the graph is refuted: {watch.refutation}; {instead}", stacklevel=4)
 
@@ -343,171 +299,12 @@ class Policy:
         """Return a policy for the same question that uses no graph, told the same plays; None if there is none."""
         return None
 
-    def _recommend(self) -> PolicyState:
-        self._state = self._recommendation.recommend(self._knowledge.state(self._tolerance))
-        return self._state
-
-    @property
-    def state(self) -> PolicyState:
-        """What all rules are shown, from all that was told."""
-        return self._state if self._state.n_plays == self.n_plays else self._recommend()
-
     def _doubt(self, found: Contradictions) -> bool:
         """Take away a certificate whose assumptions were refuted, say what contradicts what, return whether any did."""
-        if self._certified is not None and found.refute(self._certified.verdict.assumptions):
-            self._certified = None
-        if self._put_off is not None and found.refute(self._put_off.assumptions):
-            self._put_off = None
-        if len(found.arms):
-            said = f"the graph is in doubt: direct plays contradict the graph at {self._knowledge.in_words(found.arms)}"
-            if np.count_nonzero(self._knowledge.conflicts) > 1 and self._knowledge.models:
-                said += "; no estimate uses it any more"
-            warnings.warn(f"{said}; {self._stopping.after_conflict}", stacklevel=4)
-        for model, instead in found.models:
-            what = ", ".join(said for said in model.assumptions if said != GRAPH)
-            warnings.warn(f"the plays contradict {what}: the model is given up for {instead}", stacklevel=4)
+        self._certificates.doubt(found)
+        for said in self._knowledge.said_of(found, self._stopping.after_conflict):
+            warnings.warn(said, stacklevel=4)
         return len(found.arms) > 0 or len(found.models) > 0
-
-    # ------------------------------------------------------------------------------------------------- what is known
-
-    @property
-    def _standing(self) -> Verdict:
-        """The verdict for which a certificate was earned, else the last one."""
-        return self._verdict if self._certified is None else self._certified.verdict
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the stopping rule was satisfied."""
-        return self._standing.stop
-
-    @property
-    def stop_reason(self) -> str:
-        """Why it stopped; empty before."""
-        return self._standing.reason
-
-    @property
-    def certificate(self) -> str | None:
-        """What the stop is worth: direct, exact, numerical, asymptotic or heuristic (see `Result`), or None.
-
-        Once earned it stands, for the arm and the plays it was earned at, unless what it rests on is refuted. None
-        before, and where the graph is refuted.
-        """
-        return self._standing.certificate
-
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """What the certificate rests on, in words; none where direct plays alone decided and none was dropped."""
-        dropped = bool(self.dropped_) if self._certified is None else self._certified.dropped
-        return (*self._standing.assumptions, MISSING) if dropped else self._standing.assumptions
-
-    @property
-    def refutation(self) -> str:
-        """What refuted the graph, in words with its numbers; empty if nothing has, or nothing tests it."""
-        return str(self._watch.refutation or "") if self._watch is not None else ""
-
-    @property
-    def certified_at(self) -> int | None:
-        """After how many plays the certificate was earned; None without one."""
-        return None if self._certified is None else self._certified.at
-
-    @property
-    def stops(self) -> dict[str, int | None]:
-        """For each guarantee that is watched the plays told when its rule first would have stopped, None before."""
-        return dict(self._stopping.stopping_times) if isinstance(self._stopping, MonitoredRules) else {}
-
-    @property
-    def recommendation(self) -> Action:
-        """The arm that would be returned now; defined at any time."""
-        return self.bandit.arms[self._recommended]
-
-    @property
-    def _recommended(self) -> int:
-        if self._standing.stop and self._standing.arm >= 0:
-            return self._standing.arm
-        return (self._shown if self._recommendation.by_intervals else self.state).leader
-
-    @property
-    def intervals(self) -> Intervals:
-        """The intervals of the arms, in the order of ``bandit.arms`` and in the unit of the reward."""
-        found = self._stopping.shown(self._shown)
-        return Intervals(*self.bandit.reward_scale.ends(found.lower, found.upper))
-
-    @property
-    def _shown(self) -> PolicyState:
-        """The state as people are shown it: all intervals, and estimates inside them, as of now."""
-        if self._worked_out is None:
-            found = self._recommendation.recommend(self._knowledge.state(self._tolerance, put_off=False))
-            leader = found.leader if self._recommendation.by_intervals else self.state.leader
-            self._worked_out = dataclasses.replace(found, leader=leader)
-        return self._worked_out
-
-    @property
-    def radii(self) -> str:
-        """The radii of the estimators that have one, the direct one first: ``"kt, lr"``."""
-        return ", ".join(
-            str(e.radius) for e in (self._knowledge.direct, *self._knowledge.models) if hasattr(e, "radius")
-        )
-
-    @property
-    def conflicts(self) -> tuple[Action, ...]:
-        """The arms whose own plays and all others contradict each other: evidence against the graph."""
-        return tuple(self.bandit.arms[i] for i in np.flatnonzero(self._knowledge.conflicts))
-
-    @property
-    def n_plays(self) -> int:
-        """How many plays were told."""
-        return len(self._knowledge.told)
-
-    @property
-    def plays_by_action(self) -> dict[Action, int]:
-        """How often each action was played, in the order of first play."""
-        return self._knowledge.told.plays_by_action()
-
-    @property
-    def dropped_(self) -> dict[str, int]:
-        """How many plays told with ``missing="drop"`` were left out, by the variable that was missing."""
-        return dict(self._encoder.dropped)
-
-    @property
-    def cost(self) -> float:
-        """What these plays cost; 1 each unless the bandit says otherwise."""
-        return float(sum(self.bandit.costs.get(action, 1.0) * n for action, n in self.plays_by_action.items()))
-
-    @property
-    def history(self) -> Any:
-        """What was told: a DataFrame with one row a play, indexed by action."""
-        return self._knowledge.told.samples().to_frame()
-
-    def result(self, stop_reason: str = "") -> Result:
-        """Return what is known now as a `Result`."""
-        return self._result(self._shown, stop_reason)
-
-    def _result(self, shown: PolicyState, stop_reason: str = "") -> Result:
-        ruled_out = None if self._certified is None else self._stopping.ruled_out()
-        goes_on = not self.stopped and len(self.bandit.arms) > 1
-        so_far = self._stopping.evidence_so_far(shown) if goes_on and shown.leader == self._recommended else None
-        return Result(
-            recommendation=self.recommendation,
-            certified=self.certificate in CERTIFIED,
-            certificate=self.certificate,
-            stop_reason=self.stop_reason or stop_reason or "not stopped yet",
-            n_plays=self.n_plays,
-            cost=self.cost,
-            plays_by_action=self.plays_by_action,
-            table=arms_table(shown, self._recommended, self._stopping.shown(shown), ruled_out, so_far),
-            conflicts=self.conflicts,
-            epsilon=self.epsilon,
-            reward_scale=self.bandit.reward_scale,
-            delta=self.delta,
-            stopped=self.stopped or bool(stop_reason),
-            told=self._knowledge.told.samples(),
-            stops=self.stops,
-            certified_at=self.certified_at,
-            assumptions=self.assumptions,
-            error_budget=self.error_budget,
-            dropped=self.dropped_,
-            refutation=self.refutation,
-        )
 
     # ------------------------------------------------------------------------------------------------------ the loop
 
@@ -536,6 +333,3 @@ class Policy:
         else:
             left = left_open(shown, self._stopping)
         return self._result(shown, f"the budget of {budget} plays is spent: {left}")
-
-    def _to_close(self) -> str:
-        return to_close(self.state, self._stopping.shown(self.state))

@@ -23,7 +23,7 @@ from pgcpe.policies.error_budget import ErrorBudget
 from pgcpe.policies.rules.base import RecommendationRule, SamplingRule, Seed, StoppingRule
 from pgcpe.policies.rules.state import NamedLeader, PolicyState
 
-__all__ = ["Contradictions", "Knowledge", "check_budgets", "check_parts", "check_rules"]
+__all__ = ["Contradictions", "Knowledge", "check_budgets", "check_parts", "check_rules", "equal_shares"]
 
 
 class Contradictions:
@@ -184,6 +184,20 @@ class Knowledge:
         n = np.count_nonzero(self.conflicts)
         return None if n == 0 else self.conflicts.copy() if n == 1 else np.ones_like(self.conflicts)
 
+    def said_of(self, found: Contradictions, after_conflict: str) -> list[str]:
+        """Return in words what contradicts what, and what that changes."""
+        said = []
+        if len(found.arms):
+            unused = "; no estimate uses it any more" if np.count_nonzero(self.conflicts) > 1 and self.models else ""
+            where = self.in_words(found.arms)
+            said.append(
+                f"the graph is in doubt: direct plays contradict the graph at {where}{unused}; {after_conflict}"
+            )
+        for model, instead in found.models:
+            what = ", ".join(assumption for assumption in model.assumptions if assumption != GRAPH)
+            said.append(f"the plays contradict {what}: the model is given up for {instead}")
+        return said
+
     def in_words(self, arms: NDArray[np.intp]) -> str:
         """Return arms in conflict with what their own plays say, and what all others do."""
         pooled = [said for model in self.models if (said := model.without_own_plays()) is not None]
@@ -203,6 +217,12 @@ def _level(claim: IntervalEstimator, *budgets: ErrorBudget | None) -> float:
         if budget is not None and claim.event in budget.shares:
             return budget.spend(claim.event, over=claim.n_events_, by=type(claim).__name__)
     raise ValueError(f"no error budget has a share for {claim.event!r}")
+
+
+def equal_shares(estimators: Sequence[Estimator], delta: float) -> ErrorBudget:
+    """Return the split of delta in equal shares for the estimators that claim intervals."""
+    claims = [estimator for estimator in estimators if isinstance(estimator, IntervalEstimator)]
+    return ErrorBudget({claim.event: 1.0 / len(claims) for claim in claims}, delta)
 
 
 def check_budgets(delta: float, **budgets: ErrorBudget | None) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -162,27 +162,20 @@ class PooledCCPE(Policy):
         if check_graph and guarantee == "direct":
             raise ValueError("guarantee='direct' rests on no graph: leave check_graph out")
         self.guarantee, self.model, self.sampling, self.refresh = guarantee, model, sampling, refresh
-        linked = isinstance(model, BGLM)
-        models: list[Estimator] = [PooledTrees(refresh)]
-        if (tables := _tables(bandit, None if linked else model)) is not None:
-            models.append(tables)
-        by_tables = guarantee == "numerical" and _searchable(bandit, tables)
-        split = _shares(model, guarantee, by_tables, check_graph)
+        models = _models(bandit, model, refresh)
+        split = _shares(model, guarantee, guarantee == "numerical" and _searchable(bandit, models), check_graph)
         budgets = {name: ErrorBudget(shares, delta) for name, shares in split.items()}
         rules = self._rules = _rules(bandit, budgets)
-        if isinstance(model, BGLM):
-            models.append(PooledBGLM(model))
         play = _sampling(sampling or DEFAULT[guarantee], rules[guarantee], observe=guarantee != "direct")
-        watch, members = None, None
+        tested: dict[str, Any] = {}
         if check_graph:
-            watch = GraphWatch(budgets[guarantee].spend("graph test", by="GraphWatch"))
-            play, members = MembersInTurn(play, bandit), MemberCheck(bandit, check_members)
+            level = budgets[guarantee].spend("graph test", by="GraphWatch")
+            tested = {"watch": GraphWatch(level), "members": MemberCheck(bandit, check_members)}
+            play = MembersInTurn(play, bandit)
         super().__init__(
             bandit,
             models=models,
             sampling=play,
-            watch=watch,
-            members=members,
             recommendation=MostSpecificEstimate(),
             stopping=MonitoredRules(rules, guarantee),
             error_budget=budgets[guarantee],
@@ -190,9 +183,14 @@ class PooledCCPE(Policy):
             epsilon=epsilon,
             delta=delta,
             seed=seed,
+            **tested,
         )
+        self._check_identified()
+
+    def _check_identified(self) -> None:
+        """Raise if an arm that may not be played is one of which the graph says nothing."""
         # trees alone make exact intervals, and nothing but plays of the arms a direct certificate
-        says = self.state.pairwise[: {"exact": 1, "direct": 0}.get(guarantee)]
+        bandit, says = self.bandit, self.state.pairwise[: {"exact": 1, "direct": 0}.get(self.guarantee)]
         known = np.any([np.zeros(len(bandit.arms), np.bool_), *(model.served_ for model in says)], axis=0)
         if barred := [
             str(arm) for arm, some in zip(bandit.arms, known, strict=True) if not some and arm not in bandit.costs
@@ -278,6 +276,14 @@ def _rules(bandit: CausalBandit, budgets: Mapping[str, ErrorBudget]) -> dict[str
     return rules
 
 
+def _models(bandit: CausalBandit, model: str | BGLM | None, refresh: int | None) -> list[Estimator]:
+    """Return the estimators, each of which assumes more than those before it."""
+    models: list[Estimator] = [PooledTrees(refresh)]
+    if (tables := _tables(bandit, None if isinstance(model, BGLM) else model)) is not None:
+        models.append(tables)
+    return [*models, PooledBGLM(model)] if isinstance(model, BGLM) else models
+
+
 def _tables(bandit: CausalBandit, model: str | None) -> TableModel | None:
     """Return the tables where they are asked for or, by default, possible."""
     if model == "trees":
@@ -294,12 +300,13 @@ def _tables(bandit: CausalBandit, model: str | None) -> TableModel | None:
     return tables if small else None
 
 
-def _searchable(bandit: CausalBandit, tables: TableModel | None) -> bool:
+def _searchable(bandit: CausalBandit, models: Sequence[Estimator]) -> bool:
     """Return whether there are tables that can be searched."""
-    if tables is None:
-        return False
-    started = clone(tables).start(bandit.recording(tables.required(bandit)))
-    return bool(started.table_counts.layout.has_at_most(MOST_CONFIGURATIONS))
+    for tables in models:
+        if isinstance(tables, TableModel):
+            started = clone(tables).start(bandit.recording(tables.required(bandit)))
+            return bool(started.table_counts.layout.has_at_most(MOST_CONFIGURATIONS))
+    return False
 
 
 def _sampling(sampling: str, stopping: StoppingRule, *, observe: bool) -> SamplingRule:

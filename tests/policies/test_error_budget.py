@@ -25,7 +25,7 @@ from pgcpe import (
     Verdict,
     do,
 )
-from pgcpe.policies.base import MISSING
+from pgcpe.policies.report import MISSING
 from pgcpe.policies.rules import PairwiseGLR, SeparatedIntervals, TwoCandidates
 
 DELTA = 0.08
