@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.environment.reward_noise import RewardNoise, numbers_of
+from pgcpe.environment.reward_noise import RewardNoise
 from pgcpe.graphs.states import shown
 from pgcpe.graphs.structure import State
 from pgcpe.models.elimination import sum_out, tables_upstream
 from pgcpe.models.network_tables import Table, tables_of
 from pgcpe.plays.actions import Action
+from pgcpe.plays.reward_scale import Measured, numbers_of
 
 __all__ = ["arms_by_set", "expected_reward", "expected_rewards"]
 
@@ -105,7 +106,7 @@ def _worth(table: Table, bandit: CausalBandit, noise: RewardNoise | None) -> dic
     if bandit.worth.values is not None:
         return bandit.worth.values
     if noise is None or noise.reward != bandit.reward:
-        values = numbers_of(table.states, bandit.reward, bandit.reward_scale)
+        values = numbers_of(table.states, Measured(bandit.reward, bandit.reward_scale))
     else:
         values = noise.mean(noise.worth(table.states))
     return dict(zip(table.states, values.tolist(), strict=True))

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from pgcpe._checks import one_of
 from pgcpe.graphs.states import find_state, shown
 from pgcpe.graphs.structure import State
-from pgcpe.plays.reward_scale import RewardScale, number_of
+from pgcpe.plays.reward_scale import Measured, RewardScale, in_range, numbers_of
 
-__all__ = ["RewardNoise", "numbers_of"]
+__all__ = ["RewardNoise"]
 
 Floats = NDArray[np.float64]
 
@@ -81,11 +81,11 @@ class RewardNoise:
             If one has none, or it is out of the range.
         """
         if self.values is None:
-            return numbers_of(states, self.reward, self.scale)
+            return numbers_of(states, Measured(self.reward, self.scale))
         given = {find_state(states, state, self.reward): value for state, value in self.values.items()}
         if lacking := [state for code, state in enumerate(states) if code not in given]:
             raise ValueError(f"values must give every state of {self.reward} a value, but lacks [{shown(*lacking)}]")
-        return _checked([given[code] for code in range(len(states))], states, self.reward, self.scale)
+        return in_range([given[code] for code in range(len(states))], states, Measured(self.reward, self.scale))
 
     def draw(self, values: ArrayLike, rng: np.random.Generator) -> Floats:
         """Return one reward for each value."""
@@ -106,32 +106,6 @@ class RewardNoise:
             return np.asarray(values, dtype=np.float64)
         share = self.scale.share(values)
         return self.scale.value(_ramp(share, self.spread) - _ramp(share - 1.0, self.spread))
-
-
-def numbers_of(states: Sequence[State], reward: str, scale: RewardScale) -> Floats:
-    """Return the numbers that states are named by.
-
-    Raises
-    ------
-    ValueError
-        If one is named by none, or it is out of the range.
-    """
-    numbers = [number_of(state) for state in states]
-    if odd := [state for state, number in zip(states, numbers, strict=True) if number is None or math.isnan(number)]:
-        raise ValueError(
-            f"the reward {reward} is measured, so that its states in the network must be named by numbers, but there "
-            f"is {shown(odd[0])}: reward_noise=RewardNoise(..., values=...) says what each is"
-        )
-    return _checked(numbers, states, reward, scale)
-
-
-def _checked(numbers: Sequence[float | None], states: Sequence[State], reward: str, scale: RewardScale) -> Floats:
-    for state, number in zip(states, numbers, strict=True):
-        if not isinstance(number, Real) or not scale.low <= number <= scale.high:
-            raise ValueError(
-                f"the states of {reward} must have values in {scale.in_words}, but {shown(state)} has {shown(number)}"
-            )
-    return np.array(numbers, dtype=np.float64)
 
 
 def _ramp(mean: Floats, sd: float) -> Floats:

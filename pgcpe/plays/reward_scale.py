@@ -16,7 +16,7 @@ from pgcpe._checks import flag
 from pgcpe.graphs.states import is_several, shown
 from pgcpe.plays.frames import MISSING, row_named
 
-__all__ = ["Measured", "RewardScale", "measured_shares", "measured_values", "number_of"]
+__all__ = ["Measured", "RewardScale", "in_range", "measured_shares", "measured_values", "number_of", "numbers_of"]
 
 Floats = NDArray[np.float64]
 
@@ -195,3 +195,32 @@ def measured_shares(column: pd.Series[Any], reward: Measured) -> Floats:
     if (absent := np.isnan(values)).any():
         raise ValueError(f"{row_named(int(np.argmax(absent)), column.index)} has no value for {reward.variable}")
     return reward.scale.share(values)
+
+
+def numbers_of(states: Sequence[Any], reward: Measured) -> Floats:
+    """Return the numbers that the states of a reward are named by, where it is measured.
+
+    Raises
+    ------
+    ValueError
+        If one is named by none, or it is out of the range.
+    """
+    numbers = [number_of(state) for state in states]
+    if odd := [state for state, number in zip(states, numbers, strict=True) if number is None or math.isnan(number)]:
+        raise ValueError(
+            f"the reward {reward.variable} is measured, so that its states in the network must be named by numbers, "
+            f"but there is {shown(odd[0])}: reward_noise=RewardNoise(..., values=...) says what each is"
+        )
+    return in_range(numbers, states, reward)
+
+
+def in_range(numbers: Sequence[Any], states: Sequence[Any], reward: Measured) -> Floats:
+    """Return the values of states as an array, or raise where one is out of the range."""
+    scale = reward.scale
+    for state, number in zip(states, numbers, strict=True):
+        if not isinstance(number, Real) or not scale.low <= float(number) <= scale.high:
+            raise ValueError(
+                f"the states of {reward.variable} must have values in {scale.in_words}, "
+                f"but {shown(state)} has {shown(number)}"
+            )
+    return np.array(numbers, dtype=np.float64)

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pgcpe.graphs.states import find_state, shown, state_name
+from pgcpe.graphs.states import find_state, shown
 from pgcpe.graphs.structure import State
 from pgcpe.plays.actions import Action, with_states
 from pgcpe.plays.frames import History, columns_of, encode_column, row_named, rows_told
-from pgcpe.plays.reward_scale import Measured, measured_shares
+from pgcpe.plays.reward_scale import Measured, measured_shares, numbers_of
 
 __all__ = ["Coding", "ForcedCodes", "Samples", "SamplesBuffer"]
 
@@ -135,11 +135,10 @@ class Samples:
         if own is not None and own == reward:
             return self.known_rewards
         if own is not None and own.variable == reward.variable:
-            values: NDArray[Any] = own.scale.told(self.known_rewards)
+            values = own.scale.told(self.known_rewards)
         else:
             j = self.coding.variables.index(reward.variable)
-            named = np.array([*map(state_name, self.coding.states[j]), ""], dtype=object)
-            values = named[self.codes[:, j]]
+            values = np.append(numbers_of(self.coding.states[j], reward), np.nan)[self.codes[:, j]]
         return measured_shares(pd.Series(values), reward)
 
     def to_frame(self) -> History:

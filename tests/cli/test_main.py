@@ -46,6 +46,34 @@ def test_run_json(capsys):
     assert answer["certified"] is True
 
 
+OVEN = """network oven { }
+variable heat { type discrete [ 2 ] { low, high }; }
+variable minutes { type discrete [ 2 ] { 15, 40 }; }
+probability ( heat ) { table 0.5, 0.5; }
+probability ( minutes | heat ) { (low) 0.1, 0.9; (high) 0.8, 0.2; }
+"""
+
+
+def test_a_reward_that_is_a_number(capsys, tmp_path):
+    """The states of the network are named by numbers; epsilon is a twentieth of the range unless one says otherwise."""
+    file = tmp_path / "oven.bif"
+    file.write_text(OVEN)
+    question = [str(file), "--reward", "minutes", "--reward-range", "0", "60", "--minimise"]
+    code, out, _ = call(capsys, "run", *question, "--epsilon", "5", "--json")
+    answer = json.loads(out)
+    assert code == 0
+    assert answer["recommendation"] == {"heat": "high"}
+    best = answer["arms"][0]
+    assert best["lower"] <= 0.8 * 15 + 0.2 * 40 <= best["upper"]
+    assert (answer["reward_range"], answer["minimise"], answer["epsilon"]) == ([0.0, 60.0], True, 5.0)
+    assert "at epsilon = 3," in call(capsys, "arms", *question)[1]
+    assert "epsilon = 3," in call(capsys, "plan", *question, "--policy", "LUCB", "--runs", "2", "--budget", "50")[1]
+    file.write_text(OVEN.replace("15, 40", "short, long"))
+    code, out, err = call(capsys, "run", *question)
+    assert (code, out) == (2, "")
+    assert "its states in the network must be named by numbers, but there is 'short'" in err
+
+
 def test_budget_without_certificate_is_exit_code_three(capsys):
     code, out, _ = call(capsys, "run", *ASIA, "--budget", "30")
     assert code == 3

@@ -66,7 +66,8 @@ class PolicyState:
     Attributes
     ----------
     bandit, epsilon
-        The question.
+        The question. All rewards here, epsilon too, are shares of the reward's range, 1 the best there can be
+        (`RewardScale`): a rule need not know unit or direction.
     intervals
         The intervals of the arms: those of all estimators that claim any, intersected.
     certificate
