@@ -304,7 +304,7 @@ class CausalBandit:
         try:
             return self._listed_index.get(action, -1)
         except TypeError:
-            raise TypeError(f"an action must be written do(X=1), but got {shown(action)}") from None
+            raise TypeError(f"an action must be written do(X=1) or do({{'X': 1}}), but got {shown(action)}") from None
 
     def arm_index(self, action: Action) -> int:
         """Return the index of the arm for which an action is listed, or -1: what counts as a direct play of it."""

@@ -31,6 +31,7 @@ from pgcpe import (
     PooledCCPE,
     PooledTrees,
     PropagatingInference,
+    RewardNoise,
     Samples,
     SequentialHalving,
     SimulatedEnvironment,
@@ -51,11 +52,12 @@ from pgcpe import (
     is_admissible_sequence,
     load_network,
     read_history,
+    trace,
 )
 from pgcpe.confidence.paper_radii import paper_bglm_radius, paper_direct_radius, paper_observational_radius
 from pgcpe.confidence.sequences import kt_interval, lucb1_radius
 from pgcpe.confidence.tree_region import likelihood_ratio_interval
-from pgcpe.experiments import plan, repeat
+from pgcpe.experiments import plan, plan_measurements, repeat
 
 GRAPH = dag([("Z", "X"), ("Z", "Y"), ("X", "Y"), ("U", "X")], {"U"})
 CANCER = load_network("cancer")
@@ -184,6 +186,16 @@ TABLE = [
     ("TableModel", lambda: TableModel(float("nan")).start(question()), "pseudo_count must be"),
     ("plan", lambda: plan(question(), CANCER), "the network must have the variables of the bandit, but lacks X, Y"),
     ("plan", lambda: plan(question(), CANCER, runs=0), "runs must be an integer of at least 1, but got 0"),
+    ("RewardNoise", lambda: RewardNoise("Y", (1, 0)), "the lower one first, but got"),
+    ("RewardNoise", lambda: RewardNoise("Y", (0, 1), kind="x"), "kind must be one of 'two-point', 'beta', 'censored'"),
+    ("trace", lambda: trace(question()), "policy must be a Policy that was told plays, but got CausalBandit"),
+    ("trace", lambda: trace(LUCB(question())), "policy must have been told plays, but knows none: tell it, or run it"),
+    ("plan_measurements", lambda: plan_measurements(question(), CANCER), "the network must have the variables of"),
+    (
+        "plan_measurements",
+        lambda: plan_measurements(question(), CANCER, runs=0),
+        "runs must be an integer of at least 1",
+    ),
     ("repeat", lambda: repeat({}, question, seeds=[0], budgets=[5]), "there must be at least one policy"),
     ("repeat", lambda: repeat({"CCPE": CCPE}, question, seeds=[0], budgets=[-5]), "budgets must be positive"),
     ("Policy", lambda: Policy(GRAPH, direct=EmpiricalMeans(), sampling=None, stopping=None), "must be a CausalBandit"),

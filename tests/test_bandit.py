@@ -152,7 +152,7 @@ def test_errors_of_type_and_cycles():
         ({"arms": do(A=1)}, TypeError, r"arms must be a list of actions, but got one: write \[do\(A=1\)\]"),
         ({"arms": "do(A=1)"}, TypeError, r"arms must be a list of actions, but got one: write \[do\(A=1\)\]"),
         ({"arms": 3}, TypeError, "arms must be a list of actions, but got 3"),
-        ({"arms": [3]}, TypeError, r"an action must be written do\(X=1\), but got 3"),
+        ({"arms": [3]}, TypeError, r"an action must be written do\(X=1\) or do\({'X': 1}\), but got 3"),
         ({"playable": do()}, TypeError, r"playable must be a list of actions, but got one: write \[do\(\)\]"),
         ({"costs": [1, 1]}, TypeError, r"costs must map actions to costs, as in \{do\(\): 0.1\}, but got \[1, 1\]"),
         ({"costs": {do(): "1"}}, TypeError, "costs must be numbers, but got do.*: '1'"),
@@ -296,7 +296,7 @@ def test_what_is_no_action_is_refused_where_arms_are_looked_up():
     assert bandit.arm_index(do(X=1)) == 1
     assert bandit.arm_index(do()) == -1
     for look_up in (bandit.arm_index, bandit.listed_index):
-        with pytest.raises(TypeError, match=r"an action must be written do\(X=1\), but got \[\]"):
+        with pytest.raises(TypeError, match=r"an action must be written do\(X=1\) or do\({'X': 1}\), but got \[\]"):
             look_up([])
 
 

@@ -10,6 +10,7 @@ TESTS = Path(__file__).parent
 PACKAGE = Path(pgcpe.__file__).parent
 
 TESTED_WITH = {
+    "estimators/binary_model.py": "estimators/test_bglm.py",
     "estimators/forest_values.py": "estimators/test_pooled_trees.py",
     "estimators/node_equations.py": "estimators/test_bglm.py",
     "estimators/tilted_bets.py": "estimators/test_tilted_tables.py",
@@ -29,6 +30,7 @@ TESTED_WITH = {
     "policies/rules/most_played.py": "policies/rules/test_stopping.py",
     "policies/rules/plan.py": "policies/rules/test_phases.py",
     "policies/rules/recommendation.py": "policies/test_base.py",
+    "policies/rules/state.py": "policies/rules/test_stopping.py",
     "study/deadline.py": "study/test_study.py",
     "study/imports.py": "study/test_study.py",
     "study/known.py": "study/test_study.py",

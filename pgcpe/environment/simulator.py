@@ -190,7 +190,7 @@ class SimulatedEnvironment:
 
 def _checked(action: Action) -> Action:
     if not isinstance(action, Action):
-        raise TypeError(f"an action must be written do(X=1), but got {shown(action)}")
+        raise TypeError(f"an action must be written do(X=1) or do({{'X': 1}}), but got {shown(action)}")
     return action
 
 

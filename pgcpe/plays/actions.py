@@ -164,7 +164,7 @@ def with_states(action: Action | str, states: States, *, partly: bool = False) -
         written = {v: (s if v in states or quoted else _number(s)) for v, (s, quoted) in _settings(action).items()}
         action = Action(written)
     if not isinstance(action, Action):
-        raise TypeError(f"an action must be written do(X=1), but got {shown(action)}")
+        raise TypeError(f"an action must be written do(X=1) or do({{'X': 1}}), but got {shown(action)}")
     for variable in () if partly else action:
         if variable not in states:
             raise ValueError(
@@ -186,7 +186,7 @@ def equal_effect(graph: nx.DiGraph, action: Action, outcome: str) -> Action:
     do(B=0)
     """
     if not isinstance(action, Mapping):
-        raise TypeError(f"an action must be written do(X=1), but got {shown(action)}")
+        raise TypeError(f"an action must be written do(X=1) or do({{'X': 1}}), but got {shown(action)}")
     matters = relevant_treatments(graph, action, outcome)
     return Action({v: s for v, s in action.items() if v in matters})
 

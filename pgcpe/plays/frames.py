@@ -217,7 +217,7 @@ def told_actions(actions: Any) -> Action | str | list[Action | str]:
     several = is_several(actions) and not isinstance(actions, Mapping)
     some = list(actions) if several else [actions]
     if odd := [a for a in some if not isinstance(a, (Action, str))] if several else [actions]:
-        raise TypeError(f"an action must be written do(X=1), but got {shown(odd[0])}")
+        raise TypeError(f"an action must be written do(X=1) or do({{'X': 1}}), but got {shown(odd[0])}")
     return some
 
 

@@ -40,6 +40,8 @@ def trace(policy: Policy, looks: int = 60) -> pd.DataFrame:
 
     Raises
     ------
+    TypeError
+        If it is no policy.
     ValueError
         If nothing was told.
 
@@ -54,6 +56,8 @@ def trace(policy: Policy, looks: int = 60) -> pd.DataFrame:
     >>> last.loc[last["leader"], "action"].item() == result.recommendation
     True
     """
+    if not isinstance(policy, Policy):
+        raise TypeError(f"policy must be a Policy that was told plays, but got {type(policy).__name__}")
     whole_number("looks", looks, 1)
     told = policy.result().told
     if len(told) == 0:

@@ -219,8 +219,8 @@ def test_nothing_told_is_nothing_learned():
 @pytest.mark.parametrize(
     ("told", "error", "message"),
     [
-        ((3, {"C": 0, "X": 0, "Y": 1}), TypeError, r"an action must be written do\(X=1\), but got 3"),
-        (({"X": 1}, {"C": 0, "X": 0, "Y": 1}), TypeError, "must be written do.X=1., but got .'X': 1."),
+        ((3, {"C": 0, "X": 0, "Y": 1}), TypeError, r"an action must be written do\(X=1\) or do\({'X': 1}\), but got 3"),
+        (({"X": 1}, {"C": 0, "X": 0, "Y": 1}), TypeError, "must be written do.X=1. or .*, but got .'X': 1."),
         ((None, {"C": 0, "X": 0, "Y": 1}), ValueError, r"give the actions of the plays, such as do\(\)"),
         ((do(X=1),), TypeError, "samples must be .*but got Action"),
         (([do(X=1)],), TypeError, "samples must be .*but got list"),
