@@ -1,4 +1,7 @@
-"""Thresholds and hardness: how many arms are hard to observe, and what a question costs."""
+"""Thresholds and hardness: how many arms are hard to observe, and what a question costs.
+
+Rewards and epsilon are shares of the range, as `RewardScale.share` makes them of a reward in a unit of its own.
+"""
 
 from __future__ import annotations
 

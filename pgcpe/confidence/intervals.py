@@ -22,7 +22,8 @@ class Intervals:
     Attributes
     ----------
     lower, upper
-        Arrays over the arms, in [0, 1]; those of the paper's radii leave it, and are infinite where nothing is known.
+        Arrays over the arms, in [0, 1], or in the unit of the reward where a policy shows them; those of the paper's
+        radii leave it, and are infinite where nothing is known.
     """
 
     lower: Floats
