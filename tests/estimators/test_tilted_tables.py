@@ -25,12 +25,12 @@ class World:
     truth: dict  # of each node, a row for each of its parents' values
     values: dict
     epsilon: float = 0.0
-    nodes: dict = field(default_factory=dict)
+    options: dict = field(default_factory=lambda: {"merge_equal": False})
 
     def __post_init__(self):
         graph = dag(self.edges, nodes=list(self.states))
         self.bandit = CausalBandit(
-            graph, reward="Y", arms=self.arms, states=self.states, reward_values=self.values, merge_equal=False
+            graph, reward="Y", arms=self.arms, states=self.states, reward_values=self.values, **self.options
         )
         self.model = TableModel().start(self.bandit)
         self.tables = self.model._tables
@@ -49,9 +49,9 @@ class World:
         ends = np.stack([1.0 - rows, rows], axis=1)
         return np.concatenate([*(table.ravel() for table in self.table_of[:-1]), ends.ravel()])
 
-    def outcomes(self, arm):
-        """All that a play of an arm can bring: its probability, the entries counted, the reward."""
-        forced = self.tables.forced[arm]
+    def outcomes(self, action):
+        """All that a play of an arm, or of what may be played beside, brings: probability, entries counted, reward."""
+        forced = self.tables.layout.forced[action]
         for states in itertools.product(*(range(card) for card in self.tables.cards)):
             probability, counted = 1.0, []
             for i, s in enumerate(states):
@@ -67,9 +67,10 @@ class World:
                 yield probability, counted, self.rewards[states[-1]]
 
 
-def follow(world, bets, arm, epochs, choose, n):
+def follow(world, bets, arm, epochs, choose, n, batch=1):
     """Return the mean of the evidence of an arm against the truth after n plays, and of whether it ever was above 1 / a
-    for a of .5 and .2; at each play the mean of what comes is compared with what is."""
+    for a of .5 and .2; at each play the mean of what comes is compared with what is. What is chosen knows the last
+    reward, or that of the batch before."""
     truth, counts = world.p, world.tables.counts
 
     def evidence():
@@ -88,7 +89,7 @@ def follow(world, bets, arm, epochs, choose, n):
             for probability, counted, reward in world.outcomes(choose(plays, last)):
                 counts[counted] += 1
                 expected += probability * evidence()
-                found += probability * after(plays + 1, reward, highest)
+                found += probability * after(plays + 1, last if (plays + 1) % batch else reward, highest)
                 counts[counted] -= 1
             assert expected <= now * (1.0 + 1e-12)
         if begun:
@@ -128,6 +129,26 @@ def test_the_evidence_against_the_truth_has_mean_one(truth, states, values, n, a
     world = World([("X", "Y")], states, ARMS, truth, values)
     epochs = {1: lambda last: arm, 2: lambda last: 1, n - 1: lambda last: 2 if last > 0.4 else 1}
     mean, half, fifth = follow(world, world.bets(), arm, epochs, alternate, n)
+    assert mean == pytest.approx(1.0, abs=1e-9)
+    assert half <= 0.5
+    assert fifth <= 0.2
+
+
+@pytest.mark.parametrize("arm", [0, 1])
+def test_batches_merged_arms_and_arms_that_may_not_be_played(arm):
+    """do(Z=0, X=1) is merged with do(X=1), which may not be played itself; plays are chosen two at a time, and an epoch
+    begins between two of them."""
+    options = {"playable": [do(), do(Z=1), do(X=0), do(X=1, Z=0)]}
+    states = {"Z": (0, 1), **BINARY}
+    truth = {"Z": [0.4, 0.6], "X": [[0.7, 0.3], [0.2, 0.8]], "Y": CHAIN["Y"]}
+    edges = [("Z", "X"), ("X", "Y")]
+    world = World(edges, states, [do(X=0), do(X=1), do(X=1, Z=0)], truth, ZERO_ONE, 0.0, options)
+    assert world.bandit.arms == (do(X=0), do(X=1))
+    played = world.tables.playable
+    epochs = {1: lambda last: 1 - arm, 3: lambda last: int(last > 0.4)}
+    mean, half, fifth = follow(
+        world, world.bets(), arm, epochs, lambda n, last: played[(n + 2 * (last > 0.4)) % 4], 4, 2
+    )
     assert mean == pytest.approx(1.0, abs=1e-9)
     assert half <= 0.5
     assert fifth <= 0.2
