@@ -97,12 +97,17 @@ class PairBets(RowwiseBets):
         How the difference of the two, as actions 0 and 1, depends on them.
     epsilon
         How much worse than the leader than that the arm is not to be to be ruled out.
+
+    Attributes
+    ----------
+    factors
+        As they were given.
     """
 
     def __init__(
         self, bandit: CausalBandit, factors: Sequence[Factor], pair: DifferenceOfActions, epsilon: float
     ) -> None:
-        self._bandit, self._factors = bandit, factors
+        self._bandit, self.factors = bandit, factors
         values, unit = unit_rewards(bandit.reward_array)
         width = np.repeat([2 if f.variable < 0 else f.card for f in factors], [f.rows for f in factors])
         reward_row = sum(f.rows for f in factors if f.variable >= 0)
@@ -123,9 +128,9 @@ class PairBets(RowwiseBets):
         """Count plays."""
         for action in samples.actions:
             if action not in self._shown:
-                self._shown[action] = np.array([f.counted(self._bandit, action) for f in self._factors])
+                self._shown[action] = np.array([f.counted(self._bandit, action) for f in self.factors])
         shown = np.array([self._shown[action] for action in samples.actions])[samples.which]
-        for factor, seen, some in zip(self._factors, self._seen, shown.T, strict=True):
+        for factor, seen, some in zip(self.factors, self._seen, shown.T, strict=True):
             codes = samples.codes[some & (samples.codes[:, list(factor.fixed)] == factor.codes).all(axis=1)]
             row = np.zeros(len(codes), dtype=np.int64)
             for column, card in zip(factor.given, factor.cards, strict=True):
@@ -134,7 +139,7 @@ class PairBets(RowwiseBets):
         self._told += len(samples)
 
     def _counts(self) -> tuple[Floats, Floats]:
-        told = list(zip(self._factors, self._seen, strict=True))
+        told = list(zip(self.factors, self._seen, strict=True))
         by_state = np.concatenate([seen for factor, seen in told if factor.variable < 0])
         ends = np.stack([by_state @ (1.0 - self._values), by_state @ self._values], axis=1)
         others = [seen.ravel() for factor, seen in told if factor.variable >= 0]
@@ -163,7 +168,7 @@ class TiltedPairs:
     bet_on = "the pair"
 
     def __init__(self, bandit: CausalBandit, rounds: SamplesBuffer, epsilon: float) -> None:
-        self._bandit, self._rounds, self._epsilon = bandit, rounds, epsilon
+        self._bandit, self.rounds, self._epsilon = bandit, rounds, epsilon
         self._column = {v: j for j, v in enumerate(bandit.coding.variables)}
         self._order = [v for v in causal_order(bandit.graph) if v in self._column and v != bandit.reward]
         self._tree = [self._factors_of_tree(i) for i in range(len(bandit.arms))]
@@ -197,7 +202,7 @@ class TiltedPairs:
         """
         if (bets := self.of(leader, arm)) is None:
             raise ValueError(f"there must be bets of arm {leader} against arm {arm}, but there are none")
-        bets.follow(self._rounds)
+        bets.follow(self.rounds)
         return bets.null(LEADER, ARM)
 
     def of(self, leader: int, arm: int) -> PairBets | None:

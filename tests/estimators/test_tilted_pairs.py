@@ -185,11 +185,11 @@ def test_gradients(name):
 def test_epochs_begin_at_scheduled_plays_however_it_is_followed(name):
     pairs, leader, arm, truth = told(name)
     at_once = pairs.of(leader, arm)
-    at_once.follow(pairs._rounds)
+    at_once.follow(pairs.rounds)
     _, by_and_by, _ = bets_of(name)
-    rounds = SamplesBuffer(pairs._rounds.coding)
+    rounds = SamplesBuffer(pairs.rounds.coding)
     for start in range(0, 300, 7):
-        rounds.append(pairs._rounds.samples_between(start, min(start + 7, 300)))
+        rounds.append(pairs.rounds.samples_between(start, min(start + 7, 300)))
         by_and_by.follow(rounds)
     assert len(at_once.epochs) == sum(epoch_start(j) <= 300 for j in range(20))
     expected = at_once.of(ARM).log_evidence(truth)[0]
