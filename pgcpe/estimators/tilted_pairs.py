@@ -124,6 +124,10 @@ class PairBets(RowwiseBets):
             if self._told == self.due:
                 self.begin(LEADER, self._told)
 
+    def difference(self, entries: Floats) -> float:
+        """Return how much more the leader is worth than the arm, at the probabilities of all entries."""
+        return self._pair.difference(entries, LEADER, ARM)[0]
+
     def count(self, samples: Samples) -> None:
         """Count plays."""
         for action in samples.actions:
