@@ -5,8 +5,8 @@
 delta = .1, epsilon = .05. Random networks of 5 to 8 variables (`random_networks.py`) without hidden causes and, a third
 as many, with some; near ties, two thirds as many, of which the best arm is better than the next by 1.1 epsilon. A run
 is broken off after 1,000 plays. It counts as wrong when it stopped with a certificate for an arm that is worse than the
-best by more than epsilon. A search is *not trusted* where too few ended well or none confirmed the least value: it never
-certifies, so that it may put off a stop. Seconds are of the processor.
+best by more than epsilon. A search is *not trusted* where too few ended well or none confirmed the least value: then it
+never certifies, so that it may put off a stop. Seconds are of the processor.
 """
 
 from __future__ import annotations
