@@ -24,6 +24,7 @@ __all__ = [
     "labels_of",
     "row_named",
     "rows_told",
+    "separator_of",
     "told_actions",
 ]
 
@@ -141,6 +142,14 @@ def row_named(row: int, index: pd.Index[Any]) -> str:
     if index.name == "id":
         return f"play {index[row]}"
     return f"row {row} (label {shown(index[row])})"
+
+
+def separator_of(header: str) -> str:
+    """Return what stands between the columns of a table, by its first line.
+
+    Where a comma is the decimal point spreadsheets write semicolons.
+    """
+    return max(",;\t", key=header.count)
 
 
 def distinct_actions(actions: Sequence[Action]) -> Rows:

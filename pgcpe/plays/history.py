@@ -10,7 +10,7 @@ import pandas as pd
 
 from pgcpe.graphs.states import shown, state_name
 from pgcpe.plays.encoding import Question, check_question
-from pgcpe.plays.frames import MISSING, History, columns_of, encode_column
+from pgcpe.plays.frames import MISSING, History, columns_of, encode_column, separator_of
 from pgcpe.plays.reward_scale import measured_values
 
 __all__ = ["read_history"]
@@ -20,7 +20,8 @@ def read_history(path: str | os.PathLike[str] | IO[str], bandit: Question) -> Hi
     r"""Return the plays in a CSV file with the states of a bandit: the inverse of ``policy.history.to_csv(path)``.
 
     Every field is read as text and found among the states, so that a state named ``"None"``, ``"01"`` or ``"TRUE"``
-    stays what it is. Other names for missing values, and empty fields, are missing values.
+    stays what it is. Other names for missing values, and empty fields, are missing values. A file in which a
+    spreadsheet wrote semicolons or tabs is read as well; in it a comma in a number is a decimal point.
 
     Parameters
     ----------
@@ -59,7 +60,8 @@ def read_history(path: str | os.PathLike[str] | IO[str], bandit: Question) -> Hi
         raise ValueError(
             "path must name a file: read a text that is no file as read_history(io.StringIO(text), bandit)"
         )
-    table = pd.read_csv(path, header=None, dtype=str, keep_default_na=False)
+    separator = _separator(path)
+    table = pd.read_csv(path, header=None, dtype=str, keep_default_na=False, sep=separator)
     header, table = [str(name) for name in table.iloc[0]], table.iloc[1:].reset_index(drop=True)
     label = _label(header, table, bandit)
     place = {name: j for j, name in enumerate(header) if j != label}
@@ -80,8 +82,22 @@ def read_history(path: str | os.PathLike[str] | IO[str], bandit: Question) -> Hi
         codes[:, j] = encode_column(column.where(~column.isin(nothing)), states, variable)
     history = columns_of(codes, {v: bandit.states[v] for v in wanted}, index)
     if measured is not None and measured.variable in known:
-        history[measured.variable] = measured_values(table[place[measured.variable]], measured)
+        values = table[place[measured.variable]]
+        values = values if separator == "," else values.str.replace(",", ".", regex=False)
+        history[measured.variable] = measured_values(values, measured)
     return history
+
+
+def _separator(path: str | os.PathLike[str] | IO[str]) -> str:
+    """Return what stands between the columns: a comma unless the header of a file of text has none."""
+    if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(path):
+        return ","
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            header = file.readline()
+    except UnicodeDecodeError:  # a file that pandas unpacks
+        return ","
+    return "," if "," in header else separator_of(header)
 
 
 def _label(header: list[str], table: pd.DataFrame, bandit: Question) -> int | None:

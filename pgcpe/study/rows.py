@@ -17,7 +17,7 @@ from pgcpe.bandit import CausalBandit
 from pgcpe.graphs.states import did_you_mean, is_several, plain, shown, state_name
 from pgcpe.graphs.structure import State
 from pgcpe.plays.actions import Action
-from pgcpe.plays.frames import MISSING, encode_column
+from pgcpe.plays.frames import MISSING, encode_column, separator_of
 from pgcpe.plays.reward_scale import measured_values
 from pgcpe.study.ledger import Play
 
@@ -134,7 +134,7 @@ def read_form(path: str | os.PathLike[str], bandit: CausalBandit) -> tuple[pd.Da
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             text = file.read()
-        separator = _separator(text)
+        separator = separator_of(text.partition("\n")[0])
         table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False, sep=separator)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} must be a table (CSV, in UTF-8), but {error}") from None
@@ -160,12 +160,6 @@ def read_form(path: str | os.PathLike[str], bandit: CausalBandit) -> tuple[pd.Da
         dtype=np.bool_,
     )
     return table[filled], int((~filled).sum())
-
-
-def _separator(text: str) -> str:
-    """Return what stands between the columns: where a comma is the decimal point spreadsheets write semicolons."""
-    header = text.partition("\n")[0]
-    return max(",;\t", key=header.count)
 
 
 def _settings(action: str) -> tuple[str, ...]:

@@ -96,6 +96,15 @@ def test_logs_of_numbers(study, tmp_path):
         study.import_log(log.assign(minutes=90))
 
 
+def test_a_log_from_a_spreadsheet_with_decimal_commas(study, tmp_path):
+    (tmp_path / "log.csv").write_text("action;minutes;note\ndo(desk=two, triage=doctor);12,5;x\ndo();40;\n")
+    assert study.import_log(tmp_path / "log.csv") == 2
+    assert study.policy.history["minutes"].tolist() == [12.5, 40.0]
+    (tmp_path / "bad.csv").write_text("action;minutes\ndo();1.234,5\n")
+    with pytest.raises(ValueError, match=r"minutes must be a number from 0 to 60, but got '1\.234\.5'"):
+        study.import_log(tmp_path / "bad.csv")
+
+
 def test_range_and_direction_are_part_of_the_question():
     prints = set()
     for ends, minimise in (((0, 60), True), ((0, 60), False), ((0, 61), True)):
