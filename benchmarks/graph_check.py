@@ -12,7 +12,8 @@ first 200, 500, 1,000, 2,000 and 5,000 plays. *named*: the strongest statement i
 is wrong about; *explained*: the first explanation is a change between them. Beside it, for passive logs, chi-square on
 the same statements with Bonferroni, and the implied independences of pgmpy with Bonferroni where nothing is hidden.
 
-policy: delta = .1, epsilon = .05, up to 3,000 plays, with and without the test, the check of members at 20 plays.
+policy: delta = .1, epsilon = .05, up to 3,000 plays, with and without the test, the check of members at 20 plays; when
+the graph was refuted, by which kind of statement, and whether that is about the pair that the graph is wrong about.
 """
 
 from __future__ import annotations
@@ -140,11 +141,12 @@ def run_policy(kind: str, seed: int) -> list[dict[str, Any]]:
     warnings.filterwarnings("ignore", message="the graph is")
     rows = []
     for name, options in OPTIONS.items():
-        network, _, _, bandit = posed(kind, seed)
+        network, _, about, bandit = posed(kind, seed)
         truth = values_of(network, bandit)
         policy = PooledCCPE(bandit, epsilon=EPSILON, delta=DELTA, seed=seed, **options)
         result = policy.run(SimulatedEnvironment(network, seed=seed), budget=BUDGET, progress=False)
         regret = float(truth.max() - truth[result.recommendation])
+        found = policy._watch.refutation if policy._watch is not None else None
         rows.append(
             {
                 "kind": kind,
@@ -156,7 +158,10 @@ def run_policy(kind: str, seed: int) -> list[dict[str, Any]]:
                 "certificate": result.certificate or "",
                 "regret": round(regret, 6),
                 "wrong": result.certificate is not None and regret > EPSILON + 1e-9,
-                "refuted": result.refutation != "",
+                "refuted": found is not None,
+                "refuted_at": "" if found is None else found.n_plays,
+                "by": "" if found is None else found.statement.kind,
+                "named": found is not None and len(about) > 0 and about <= found.statement.pair,
             }
         )
     return rows
@@ -166,6 +171,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "exact": {"refresh": NEVER},
     "exact, graph tested, members 0": {"refresh": NEVER, "check_graph": True, "check_members": 0},
     "exact, graph tested, members 20": {"refresh": NEVER, "check_graph": True},
+    "asymptotic": {"guarantee": "asymptotic", "refresh": NEVER},
+    "asymptotic, graph tested, members 20": {"guarantee": "asymptotic", "refresh": NEVER, "check_graph": True},
 }
 
 RUNS = {"logs": run_logs, "policy": run_policy}
@@ -216,34 +223,41 @@ def table_of_names(rows: pd.DataFrame) -> pd.DataFrame:
 KINDS = ("separation", "invariance", "merging")
 
 
+GUARANTEES = ("exact", "asymptotic", "direct")
+
+
 def table_of_policies(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return for each kind of graph and policy the certificates, how many are wrong, and the plays."""
+    """Return for each kind of graph and policy the certificates by guarantee, how many are wrong, and the plays."""
     lines = []
     for (kind, policy), some in rows.groupby(["kind", "policy"], sort=False):
-        certified = some[some["certificate"] != ""]
-        exact = certified["certificate"] == "exact"
-        plain = rows[(rows["kind"] == kind) & (rows["policy"] == "exact")]
-        ratio = some["plays"].sum() / plain["plays"].sum()
-        lines.append(
-            {
-                "graphs": kind,
-                "policy": policy,
-                "runs": len(some),
-                "refuted": int(some["refuted"].sum()),
-                "exact": int(exact.sum()),
-                "wrong of these": int(certified.loc[exact, "wrong"].sum()),
-                "direct": int((~exact).sum()),
-                "wrong of those": int(certified.loc[~exact, "wrong"].sum()),
-                "median plays": f"{some['plays'].median():,.0f}",
-                "plays in all": f"{ratio:.3f}",
-            }
-        )
+        plain = rows[(rows["kind"] == kind) & (rows["policy"] == policy.split(",")[0])]
+        by = some.groupby("certificate")["wrong"].agg(["size", "sum"]).reindex(GUARANTEES, fill_value=0)
+        found = {f"{name} (wrong)": f"{n} ({wrong})" for name, (n, wrong) in by.iterrows()}
+        lines.append({"graphs": f"{kind} ({len(some)})", "policy": policy, **found})
+        lines[-1] |= {
+            "median plays": f"{some['plays'].median():,.0f}",
+            "plays in all": f"{some['plays'].sum() / plain['plays'].sum():.3f}",
+        }
+    return pd.DataFrame(lines)
+
+
+def table_of_refutations(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return for each kind of graph and policy with the test how many graphs were refuted, when, and by what."""
+    lines = []
+    for (kind, policy), some in rows[rows["policy"].str.contains("tested")].groupby(["kind", "policy"], sort=False):
+        found = some[some["refuted"]]
+        counts = {name: f"{int((found['by'] == name).sum())}" for name in KINDS}
+        when = f"{pd.to_numeric(found['refuted_at']).median():,.0f}" if len(found) else ""
+        named = f"{int(found['named'].sum())}" if kind in ("missing", "reversed") else ""
+        lines.append({"graphs": kind, "policy": policy, "refuted": f"{len(found)}", **counts})
+        lines[-1] |= {"pair named": named, "median plays by then": when}
     return pd.DataFrame(lines)
 
 
 def markdown(name: str, rows: pd.DataFrame) -> str:
     """Return the tables of the README."""
-    tables = [table_of_logs(rows), table_of_names(rows)] if name == "logs" else [table_of_policies(rows)]
+    made = {"logs": (table_of_logs, table_of_names), "policy": (table_of_policies, table_of_refutations)}
+    tables = [table(rows) for table in made[name]]
     return "\n\n".join(frame.as_markdown(table.astype(str)) for table in tables)
 
 

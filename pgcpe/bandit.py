@@ -175,7 +175,11 @@ class CausalBandit:
         return self
 
     def unmerged(self) -> CausalBandit:
-        """Return the same question about every listed arm by itself."""
+        """Return the same question about every listed arm by itself; the same one each time."""
+        return self._unmerged
+
+    @cached_property
+    def _unmerged(self) -> CausalBandit:
         return CausalBandit(
             self.graph,
             reward=self.reward,
@@ -364,7 +368,7 @@ class CausalBandit:
         if needed == set(self.required):
             return self
         other = copy.copy(self)
-        for derived in ("required", "coding", "_encoder"):
+        for derived in ("required", "coding", "_encoder", "_unmerged"):
             other.__dict__.pop(derived, None)
         other._recorded = frozenset(needed)
         return other

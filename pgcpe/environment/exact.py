@@ -66,7 +66,9 @@ def expected_reward(
 def expected_rewards(
     network: Any, bandit: CausalBandit, *, noise: RewardNoise | None = None, progress: bool | None = None
 ) -> pd.Series[float]:
-    """Return the exact expected rewards of the arms of a bandit, in its unit, from the network it was made of.
+    """Return the exact expected rewards of the arms of a bandit, in its unit, in the network that performs them.
+
+    What matters of an arm the network's own edges say, those of the bandit's graph may be others.
 
     Parameters
     ----------
@@ -88,17 +90,29 @@ def expected_rewards(
     if not isinstance(bandit, CausalBandit):
         raise TypeError(f"bandit must be a CausalBandit, but got {type(bandit).__name__}")
     tables = tables_of(network)
-    if missing := sorted({bandit.reward}.union(*bandit.canonical) - tables.keys()):
+    if missing := sorted({bandit.reward}.union(*bandit.arms) - tables.keys()):
         raise ValueError(f"the network must have the variables of the bandit, but lacks {shown(*missing, show=str)}")
     worth = _worth(tables[bandit.reward], bandit, noise)
     rewards = np.empty(len(bandit.arms))
     hidden = None if progress is None else not progress
     with tqdm(total=len(rewards), desc="expected rewards", disable=hidden) as bar:
-        for variables, arms in arms_by_set(bandit).items():
-            codes = [[tables[v].states.index(bandit.canonical[i][v]) for v in variables] for i in arms]
+        for variables, arms in _arms_by_what_matters(tables, bandit).items():
+            codes = [[tables[v].states.index(bandit.arms[i][v]) for v in variables] for i in arms]
             rewards[arms] = _rewards(tables, bandit.reward, worth, variables, np.array(codes, dtype=np.intp))
             bar.update(len(arms))
     return pd.Series(rewards, index=pd.Index(bandit.arms, dtype=object, tupleize_cols=False), name="expected reward")
+
+
+def _arms_by_what_matters(tables: Mapping[str, Table], bandit: CausalBandit) -> dict[tuple[str, ...], list[int]]:
+    """Return the indices of the arms for each set of variables that matter, of those that they set, in a network."""
+    arms: dict[tuple[str, ...], list[int]] = {}
+    matter: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for i, action in enumerate(bandit.arms):
+        if (own := action.variables) not in matter:
+            upstream = {v for _, axes in tables_upstream(tables, [bandit.reward], past=own) for v in axes}
+            matter[own] = tuple([v for v in own if v in upstream])
+        arms.setdefault(matter[own], []).append(i)
+    return arms
 
 
 def _worth(table: Table, bandit: CausalBandit, noise: RewardNoise | None) -> dict[State, float]:

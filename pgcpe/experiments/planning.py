@@ -12,7 +12,7 @@ from pgcpe._checks import whole_number
 from pgcpe.bandit import CausalBandit
 from pgcpe.environment.reward_noise import RewardNoise
 from pgcpe.environment.simulator import SimulatedEnvironment
-from pgcpe.experiments.running import MakePolicy, repeat
+from pgcpe.experiments.running import MakePolicy, in_listed_arms, repeat
 from pgcpe.policies import CCPE, KLLUCB, LUCB, Policy, PooledCCPE, TopTwo
 
 __all__ = ["STOPPING_POLICIES", "plan", "plan_measurements"]
@@ -76,8 +76,8 @@ def plan(
     pandas.DataFrame
         A row for each policy, that of the fewest plays first: ``policy``, ``plays``, the median, ``plays_low`` and
         ``plays_high``, between which eight of ten studies end, ``cost``, the median, ``stopped``, the share that
-        stopped within the budget, and ``wrong``, the share whose recommendation was worse than the best by more than
-        epsilon.
+        stopped within the budget, and ``wrong``, the share whose recommendation was worse than the best of all listed
+        arms by more than epsilon.
         Studies that were broken off count as the budget.
 
     Examples
@@ -96,7 +96,7 @@ def plan(
     runs, seed = whole_number("runs", runs, 1), whole_number("seed", seed, 0, 2**62)
     simulator = SimulatedEnvironment(guess, seed=None, reward_noise=reward_noise)
     epsilon = bandit.reward_scale.tolerance if epsilon is None else epsilon
-    simulator.expected_rewards(bandit)  # once, for all seeds and workers
+    simulator.expected_rewards(in_listed_arms(bandit))  # once, for all seeds and workers
     rows = repeat(
         {name: partial(make, epsilon=epsilon, delta=delta) for name, make in (policies or STOPPING_POLICIES).items()},
         lambda number: (bandit, simulator.reseeded(number)),

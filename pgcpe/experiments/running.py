@@ -87,9 +87,9 @@ def repeat(
         A row for each seed, policy and budget, in the order of the seeds, the same however they were run:
         ``experiment``, ``policy``, ``parameters`` (what made it), ``radius`` (of each estimator that has one),
         ``epsilon``, ``delta``, ``arms``, ``seed``, ``budget``, ``plays`` (at most the budget), ``cost``,
-        ``certificate`` ("" for none), ``recommendation``, ``regret`` (how far it is below the best) and ``correct``
-        (that it is not), NaN and missing where the truth is not known, ``conflicts`` and ``stopped``. A policy that
-        asks for nothing before it stops ends with fewer plays than the budget.
+        ``certificate`` ("" for none), ``recommendation``, ``regret`` (how far it is below the best of all listed arms),
+        ``correct`` (that it is not), NaN and missing where the truth is not known, ``conflicts`` and ``stopped``.
+        A policy that asks for nothing before it stops ends with fewer plays than the budget.
 
     Raises
     ------
@@ -200,21 +200,29 @@ def _run_seed(
 ) -> list[dict[str, Any]]:
     bandit, environment = instance(seed)
     known = getattr(environment, "expected_rewards", None)
-    truth = None if known is None else known(bandit)
+    truth = None if known is None else known(in_listed_arms(bandit))
     rows = []
     for name, make in policies.items():
         fixed = {"experiment": experiment, "policy": name, "parameters": _described(make)}
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="the graph is in doubt")  # the rows count the conflicts
+            warnings.filterwarnings("ignore", message="the graph is (in doubt|refuted)")  # rows count conflicts
             for budget, policy, plays in _played(make, (bandit, environment), seed, budgets[name], cuts[name]):
                 rows.append({**fixed, "seed": seed, "budget": budget, **_row(policy, plays, bandit, truth)})
     return rows
 
 
+def in_listed_arms(bandit: CausalBandit) -> CausalBandit:
+    """Return the question about all listed arms: if its graph is wrong the best may be merged with others."""
+    return bandit.unmerged() if bandit.merges_arms else bandit
+
+
 def _row(policy: Any, plays: int, bandit: CausalBandit, truth: pd.Series[float] | None) -> dict[str, Any]:
     """Return what a row says of a policy after so many plays; a policy need not say all of it."""
     recommended = bandit.action(policy.recommendation)
-    if (i := bandit.index(recommended)) < 0:
+    i = bandit.listed_index(recommended)
+    if i < 0 and bandit.index(recommended) >= 0:
+        i = bandit.listed_index(bandit.arms[bandit.index(recommended)])
+    if i < 0:
         raise ValueError(f"a policy must recommend one of the arms, but {type(policy).__name__} did {recommended}")
     regret = math.nan
     if truth is not None:

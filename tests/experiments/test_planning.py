@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pgmpy.base import DAG
 
 from pgcpe import (
     CCPE,
@@ -16,6 +17,7 @@ from pgcpe import (
 )
 from pgcpe.experiments import plan, plan_measurements
 from pgcpe.paper import experiment_2
+from pgcpe.paper.instances import binary_network
 
 
 def test_a_plan_is_what_happens():
@@ -121,3 +123,20 @@ def test_a_plan_of_a_reward_that_is_a_number():
     )
     assert table["wrong"].tolist() == [0.0]
     assert table["stopped"].tolist() == [1.0]
+
+
+def test_a_plan_by_a_wrong_graph_is_judged_by_all_that_was_listed():
+    """The graph merges do(B=1) with do(A=1, B=1) and do(A=0, B=1), of means .6, .8 and .4: its best is off by .2."""
+    truth = binary_network(
+        {
+            "A": ([], lambda: 0.5),
+            "B": (["A"], lambda a: 0.7 if a else 0.3),
+            "Y": (["A", "B"], lambda a, b: 0.2 + 0.4 * a + 0.2 * b),
+        }
+    )
+    wrong = DAG([("A", "B"), ("B", "Y")])
+    arms = [do(B=0), do(B=1), *(do(A=a, B=b) for a in (0, 1) for b in (0, 1))]
+    bandit = CausalBandit(wrong, reward="Y", arms=arms)
+    policies = {"by the graph": PooledCCPE}
+    table = plan(bandit, truth, policies=policies, epsilon=0.1, runs=3, n_jobs=1, progress=False)
+    assert table.loc[0, ["stopped", "wrong"]].tolist() == [1.0, 1.0]
