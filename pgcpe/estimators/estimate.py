@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from typing import NamedTuple, Self
 
 from scipy.stats import norm
 
@@ -13,11 +12,15 @@ from pgcpe.confidence.intervals import probability
 __all__ = ["Contrast", "Estimate"]
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """An estimate of an expected reward and its standard error, which is infinite where nothing determines the value.
+class ValueAndError(NamedTuple):
+    """A value and its standard error."""
 
-    It unpacks: ``value, se = estimate``.
+    value: float
+    se: float
+
+
+class Estimate(ValueAndError):
+    """An estimate of an expected reward and its standard error, which is infinite where nothing determines the value.
 
     Attributes
     ----------
@@ -34,13 +37,13 @@ class Estimate:
     >>> low, high = estimate.confidence_interval(0.99)
     """
 
-    value: float
-    se: float
-    ends: tuple[float, float] = field(default=(0.0, 1.0), repr=False)
+    ends: tuple[float, float]
 
-    def __iter__(self) -> Iterator[float]:
-        """Give the value and its standard error."""
-        return iter((self.value, self.se))
+    def __new__(cls, value: float, se: float, ends: tuple[float, float] = (0.0, 1.0)) -> Self:
+        """Return the pair of value and standard error, which remembers the ends."""
+        made = super().__new__(cls, value, se)
+        made.ends = ends
+        return made
 
     def confidence_interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
         """Return ``value -+ z se`` as far as values go, by default 0 to 1; with this probability for large samples."""
@@ -53,11 +56,8 @@ class Estimate:
         return str(self)
 
 
-@dataclass(frozen=True)
-class Contrast:
+class Contrast(ValueAndError):
     """An estimate of how much more one action is expected to yield than another, and its standard error.
-
-    It unpacks: ``value, se = contrast``.
 
     Attributes
     ----------
@@ -72,13 +72,13 @@ class Contrast:
     -0.0123, 95 % confidence interval -0.0201 to -0.0045
     """
 
-    value: float
-    se: float
-    ends: tuple[float, float] = field(default=(-1.0, 1.0), repr=False)
+    ends: tuple[float, float]
 
-    def __iter__(self) -> Iterator[float]:
-        """Give the value and its standard error."""
-        return iter((self.value, self.se))
+    def __new__(cls, value: float, se: float, ends: tuple[float, float] = (-1.0, 1.0)) -> Self:
+        """Return the pair of value and standard error, which remembers the ends."""
+        made = super().__new__(cls, value, se)
+        made.ends = ends
+        return made
 
     def confidence_interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
         """Return ``value -+ z se`` as far as differences go, by default -1 to 1; so probable for large samples."""

@@ -1,6 +1,8 @@
 """What an estimate says of itself."""
 
+import copy
 import math
+import pickle
 
 import pytest
 from scipy.stats import norm
@@ -46,3 +48,10 @@ def test_printed_it_has_value_interval_and_level():
 def test_levels_are_probabilities(confidence_level):
     with pytest.raises(ValueError, match="confidence_level must be between 0 and 1"):
         Estimate(0.5, 0.1).confidence_interval(confidence_level)
+
+
+def test_a_copy_knows_its_ends():
+    estimate = Estimate(20.0, 30.0, (0.0, 60.0))
+    assert copy.deepcopy(estimate).confidence_interval() == (0.0, 60.0)
+    assert pickle.loads(pickle.dumps(estimate)).ends == (0.0, 60.0)
+    assert estimate == (20.0, 30.0)
