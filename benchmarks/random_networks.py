@@ -76,6 +76,18 @@ def near_tie(rng: np.random.Generator, epsilon: float) -> tuple[DiscreteBayesian
     return network, CausalBandit(network, reward="Y", arms=interventions(network, reward="Y", variables=["X"], size=1))
 
 
+def one_apart(rng: np.random.Generator, n_arms: int, epsilon: float) -> tuple[DiscreteBayesianNetwork, CausalBandit]:
+    """Return a treatment of many states; one is better than all others, exact ties, by a little more than epsilon."""
+    one = np.full(n_arms, 0.2)
+    one[rng.integers(n_arms)] += epsilon + 0.005
+    network = DiscreteBayesianNetwork([("X", "Y")])
+    network.add_cpds(
+        TabularCPD("X", n_arms, np.full((n_arms, 1), 1.0 / n_arms)),
+        TabularCPD("Y", 2, [1.0 - one, one], evidence=["X"], evidence_card=[n_arms]),
+    )
+    return network, CausalBandit(network, reward="Y", arms=interventions(network, reward="Y", size=1))
+
+
 def spoiled(network: DiscreteBayesianNetwork, rng: np.random.Generator) -> DAG:
     """Return the network's graph without one of its edges, or one of its hidden causes."""
     graph = nx.DiGraph(network)

@@ -40,7 +40,7 @@ from pgcpe.experiments.running import MakePolicy
 from pgcpe.paper import Instance, experiment_1, experiment_2, experiment_3
 
 DELTA, BROKEN_OFF = 0.05, 300_000
-RUNS = {"asymptotic": 200, "exact": 40, "numerical": 20, "others": 40, "proved": 10}
+RUNS = {"asymptotic": 200, "exact": 40, "numerical": 40, "others": 40, "proved": 10}
 """How many runs each group of policies has."""
 
 FIXED: dict[str, Any] = {"epsilon": 0.0, "delta": DELTA}

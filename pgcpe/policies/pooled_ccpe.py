@@ -87,7 +87,7 @@ class PooledCCPE(Policy):
     only helps to choose what to play. It holds even if the graph is wrong.
 
     **asymptotic**: stops at 100, 140, 196, ... plays when the estimated differences are large for their standard errors
-    (`PairwiseAsymptotic`), by far the earliest; what it claims holds in the limit of many plays.
+    (`PairwiseAsymptotic`), as a rule the earliest; what it claims holds in the limit of many plays.
 
     **numerical**: stops when bets along the differences of the arms refute all tables for which another arm is better,
     or all coefficients of a BGLM (`TiltedMartingale`), after a third to half of the plays of the exact guarantee. The
