@@ -50,7 +50,7 @@ EDGES = (0, 100, 500, 2_000, 8_000)
 """Where the windows of plays begin and end."""
 
 FIRST = 500
-"""The plays that the issue's targets are about: the first so many."""
+"""The plays that targets are about: the first so many."""
 
 DELTA, SEED = 0.05, 0
 LOOP, SIMULATOR, PUBLISHED, PACKAGE = "compiled loop of LUCB", "simulator alone", "LUCB1", "LUCB1 of best-arm"

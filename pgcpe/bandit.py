@@ -88,8 +88,8 @@ class CausalBandit:
     Raises
     ------
     ValueError
-        If a name or a state is unknown, the reward has no values in [0, 1], an arm sets the reward or a latent
-        variable, there is no arm, or the graph has a cycle.
+        If a name or a state is unknown, the reward has no values in [0, 1] or its `reward_range`, an arm sets the
+        reward or a latent variable, there is no arm, or the graph has a cycle.
 
     Notes
     -----

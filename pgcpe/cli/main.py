@@ -1,4 +1,4 @@
-"""The command line: ``pgcpe run``, ``plan``, ``arms``, ``identify``, ``check``, ``figure``."""
+"""The command line: ``pgcpe run``, ``plan``, ``arms``, ``identify``, ``check``, ``figure``, ``study``."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ class LUCB(Policy):
     """Lower and upper confidence bounds on direct plays; the graph serves only to merge equal arms.
 
     Guarantee: with ``radius="kt"``, and with LUCB1's own at ``alpha=1``, the arm returned is within epsilon of the best
-    with probability at least 1 - delta, for rewards of any distribution on [0, 1]. With ``radius="paper"`` (beta_I of
-    Eq. 12 at the overall delta) and with smaller alphas it is heuristic.
+    with probability at least 1 - delta, for rewards of any distribution on their range. With ``radius="paper"``
+    (beta_I of Eq. 12 at the overall delta) and with smaller alphas it is heuristic.
 
     ``radius="lucb1"`` is the algorithm of Kalyanakrishnan et al. 2012 as published: every arm once, in random order,
     then the arm of the highest mean and the one of the highest upper bound among the rest. The other radii rank by the
@@ -73,7 +73,7 @@ class KLLUCB(Policy):
     Every arm once, then the arm of the highest mean and the one of the highest upper bound among the rest.
 
     Guarantee: the arm returned is within epsilon of the best with probability at least 1 - delta, for rewards of any
-    distribution on [0, 1] (`pgcpe.confidence.sequences.kl_intervals`). The graph serves only to merge equal arms.
+    distribution on their range (`pgcpe.confidence.sequences.kl_intervals`). The graph serves only to merge equal arms.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class TopTwo(Policy):
     """Every arm once, then the leader or its closest challenger, until direct plays rule out every other arm.
 
     Guarantee: the arm returned is within epsilon of the best with probability at least 1 - delta, for rewards of any
-    distribution on [0, 1]. The graph serves only to merge equal arms. The intervals it reports are those of
+    distribution on their range. The graph serves only to merge equal arms. The intervals it reports are those of
     `EmpiricalMeans`, at the same delta but apart from the stop.
 
     Source: You, Qin, Wang and Yang 2023, top-two sampling by transport costs with information-directed selection, and

@@ -79,21 +79,23 @@ class PooledCCPE(Policy):
 
     **exact** (the default): stops when every other arm is separated from the recommended one by exact bounds, or
     ruled out by direct plays (`SeparatedOrRuledOut`). The arm returned is within epsilon of the best with probability
-    at least 1 - delta at any number of plays, for rewards of any distribution on [0, 1], if the graph is right. The
-    leader is named at 64, 256, 1,024, ... plays, before those that decide, so that hardly anything of delta is divided
-    among the arms (`LeaderBounds`, `PairLevels`). Intervals that are shown hold for all arms at once, and are wider.
+    at least 1 - delta at any number of plays, for rewards of any distribution on their range, if the graph is right.
+    The leader is named at 64, 256, 1,024, ... plays, before those that decide, so that hardly anything of delta is
+    divided among the arms (`LeaderBounds`, `PairLevels`). Intervals that are shown hold for all arms at once,
+    and are wider.
 
     **direct**: stops when plays of the arms themselves rule out every other arm, in pairs (`DirectPairs`); the graph
-    only helps to choose what to play. It holds even if the graph is wrong.
+    only helps to choose what to play. It holds even if the graph is wrong. A bandit that merged arms is refused: make
+    it with ``merge_equal=False``.
 
     **asymptotic**: stops at 100, 140, 196, ... plays when the estimated differences are large for their standard errors
-    (`PairwiseAsymptotic`), as a rule the earliest; what it claims holds in the limit of many plays.
+    (`PairwiseAsymptotic`), with the numerical one the earliest; what it claims holds in the limit of many plays.
 
     **numerical**: stops when bets along the differences of the arms refute all tables for which another arm is better,
-    or all coefficients of a BGLM (`TiltedMartingale`), after a third to half of the plays of the exact guarantee. The
-    set is exact, the search over it numerical.
-    Where there are no tables it bets on the leader and each other arm by the variables of both trees, or by the tree of
-    one and direct plays of the other, beside bounds as the exact guarantee has them.
+    or all coefficients of a BGLM (`TiltedMartingale`), after a hundredth to nine tenths of the plays of the exact
+    guarantee, by the question. The set is exact, the search over it numerical. Where there are
+    no tables it bets on the leader and each other arm by the variables of both trees, or by the tree of one and direct
+    plays of the other, beside bounds as the exact guarantee has them.
 
     All rules are watched, each at its own full delta: `stops` says when each first would have stopped; that of the
     numerical guarantee only where it decides or there is a BGLM, since its searches take long.
@@ -126,7 +128,7 @@ class PooledCCPE(Policy):
     check_members
         With `check_graph`, no certificate that rests on merged arms is given before each of them that may be played was
         played so often, or is below the recommended arm by three nats of direct plays, and none looks better than it by
-        more than epsilon (at least .05). 0: off.
+        more than epsilon (at least a twentieth of the reward's range). 0: off.
     epsilon, delta, seed
         As for `Policy`.
 
