@@ -22,7 +22,7 @@ def plot_over_plays(traced: pd.DataFrame, *, action: Any = None, title: str = ""
     Parameters
     ----------
     traced
-        As `trace` returns it.
+        As `trace` returns it, whose ``attrs`` say to how many decimals rewards are shown and whether less is better.
     action
         The other arm, by default the one that was ruled out last.
     title
@@ -38,7 +38,7 @@ def plot_over_plays(traced: pd.DataFrame, *, action: Any = None, title: str = ""
         If the arm is not in the table.
     """
     figure, ax = _axes(ax)
-    best = _recommended(traced)
+    best, (minimise, decimals) = _recommended(traced), _unit(traced)
     for arm, colour, style, hatch in (
         (best, BEST, "-", ""),
         (_other(traced, best, action), OTHER, "--", "///"),
@@ -50,14 +50,14 @@ def plot_over_plays(traced: pd.DataFrame, *, action: Any = None, title: str = ""
         ax.plot(mine["plays"], mine["estimate"], color=colour, linestyle=style, label=escaped(str(arm)))
         last = mine.iloc[-1]
         ax.annotate(
-            f"{last.estimate:.3f} [{last.lower:.3f}, {last.upper:.3f}]",
+            f"{last.estimate:.{decimals}f} [{last.lower:.{decimals}f}, {last.upper:.{decimals}f}]",
             (last.plays, last.estimate),
             xytext=(6, 6 if arm == best else -10),
             textcoords="offset points",
             fontsize="small",
             annotation_clip=False,
         )
-    ax.set_ylabel("expected reward")
+    ax.set_ylabel("expected reward" + (" (less is better)" if minimise else ""))
     return _finished(ax, figure, title)
 
 
@@ -65,7 +65,8 @@ def plot_evidence(traced: pd.DataFrame, *, action: Any = None, title: str = "", 
     """Draw the evidence against an arm over the plays, with how much is asked, and return the axes.
 
     The evidence is that for the arm that was recommended last, as its stopping rule counts it: in nats, of which about
-    three are odds of twenty to one. A dotted line stands where bounds ruled the arm out.
+    three are odds of twenty to one. It is drawn as long as the rule compares with that arm. A dotted line stands where
+    bounds ruled the arm out.
 
     Parameters
     ----------
@@ -97,8 +98,9 @@ def plot_evidence(traced: pd.DataFrame, *, action: Any = None, title: str = "", 
     ax.plot(mine.index, mine["nats"].clip(lower=0.0), color=BEST, marker="o", markersize=3, label=against)
     ax.plot(mine.index, mine["asked"], color="black", linestyle="--", drawstyle="steps-post", label="asked")
     last = mine.iloc[-1]
+    when = f" after {last.name:,} plays" if last.name < traced["plays"].max() else ""
     ax.annotate(
-        f"{last.nats:.1f} of {last.asked:.1f}",
+        f"{last.nats:.1f} of {last.asked:.1f}{when}",
         (mine.index[-1], last.nats),
         xytext=(6, 0),
         textcoords="offset points",
@@ -107,7 +109,8 @@ def plot_evidence(traced: pd.DataFrame, *, action: Any = None, title: str = "", 
     )
     by_bounds = mine.index[mine["ruled out"] & (mine["nats"] < mine["asked"])]
     if len(by_bounds):
-        ax.axvline(by_bounds[0], color="black", linestyle=":", label="below the other by its bounds")
+        side = "above" if _unit(traced)[0] else "below"
+        ax.axvline(by_bounds[0], color="black", linestyle=":", label=f"{side} the other by its bounds")
     ax.set_ylabel("evidence in nats (3 are 20 to 1)")
     ax.set_ylim(bottom=0)
     return _finished(ax, figure, title or f"for {best}")
@@ -175,6 +178,11 @@ def _finished(ax: Any, figure: Any, title: str) -> Any:
     ax.spines[["top", "right"]].set_visible(False)
     key(ax, figure)
     return ax
+
+
+def _unit(traced: pd.DataFrame) -> tuple[bool, int]:
+    """Return whether less is better, and to how many decimals rewards are shown: of a reward in [0, 1] unless said."""
+    return traced.attrs.get("minimise", False), traced.attrs.get("decimals", 3)
 
 
 def _recommended(traced: pd.DataFrame) -> Any:

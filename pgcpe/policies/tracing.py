@@ -34,9 +34,11 @@ def trace(policy: Policy, looks: int = 60) -> pd.DataFrame:
     -------
     DataFrame
         One row for each look and arm: ``plays``, ``action``, ``leader`` (whether it would be returned then),
-        ``estimate``, ``lower``, ``upper``, ``n_plays`` (of the arm itself), ``ruled out`` (by the stopping rule,
-        whoever leads), and the evidence against it in ``nats`` with what is ``asked``, NaN where the rule counts none.
-        `plot_over_plays` and `plot_evidence` of `pgcpe.plotting` draw it.
+        ``estimate``, ``lower``, ``upper``, ``n_plays`` (of the arm itself), ``ruled out`` (by the stopping rule), and
+        the evidence against it in ``nats`` with what is ``asked``, NaN where the rule counts none. The rule compares
+        with the arm of the best estimate; while another one would be returned, as it may be after a stop, no arm is
+        ruled out and no evidence counted. ``attrs`` says whether less is better (``minimise``) and to how many
+        ``decimals`` rewards are shown. `plot_over_plays` and `plot_evidence` of `pgcpe.plotting` draw it.
 
     Raises
     ------
@@ -71,16 +73,21 @@ def trace(policy: Policy, looks: int = 60) -> pd.DataFrame:
             again.tell(told.rows(slice(done, n)))
             done = int(n)
             rows += _look(again, done)
-    return pd.DataFrame(rows)
+    traced, scale = pd.DataFrame(rows), policy.bandit.reward_scale
+    traced.attrs = {"minimise": scale.minimise, "decimals": scale.decimals}
+    return traced
 
 
 def _look(policy: Policy, n: int) -> list[dict[str, Any]]:
     """Return a row for each arm, as a policy knows it."""
     state, intervals, best = policy.state, policy.intervals, policy.recommendation
-    said, unresolved = policy._stopping.progress(state), policy._stopping.unresolved(state)
     estimates = policy.bandit.reward_scale.value(state.estimates)
-    nothing = np.full(len(state.plays), np.nan)
-    nats, asked = (nothing, nothing) if said is None else (np.where(np.isinf(said.nats), np.nan, said.nats), said.asked)
+    ruled_out = np.zeros(len(state.plays), dtype=np.bool_)
+    nats, asked = np.full((2, len(state.plays)), np.nan)
+    if state.leader == policy._recommended:  # else what the rule says is of another arm
+        ruled_out = ~policy._stopping.unresolved(state)
+        if (said := policy._stopping.progress(state)) is not None:
+            nats, asked = np.where(np.isinf(said.nats), np.nan, said.nats), said.asked
     return [
         {
             "plays": n,
@@ -90,7 +97,7 @@ def _look(policy: Policy, n: int) -> list[dict[str, Any]]:
             "lower": intervals.lower[i],
             "upper": intervals.upper[i],
             "n_plays": int(state.plays[i]),
-            "ruled out": bool(not unresolved[i] and arm != best),
+            "ruled out": bool(ruled_out[i] and arm != best),
             "nats": nats[i],
             "asked": asked[i],
         }

@@ -48,6 +48,7 @@ def test_intervals_over_plays_are_those_of_the_best_and_of_the_one_ruled_out_las
     assert axes.lines[1].get_ydata().tolist() == [0.6] * 3
     assert {text.get_text() for text in axes.texts} == {"0.800 [0.733, 0.867]", "0.600 [0.533, 0.667]"}
     assert axes.get_title(loc="left") == r"costs \$5"
+    assert axes.get_ylabel() == "expected reward"
     other = plot_over_plays(traced(), action=THIRD)
     assert [line.get_label() for line in other.lines] == [str(BEST), str(THIRD)]
 
@@ -61,6 +62,23 @@ def test_evidence_is_drawn_while_the_arm_is_compared_with_the_one_recommended_la
     assert "6.0 of 5.0" in {text.get_text() for text in axes.texts}
     by_bounds = plot_evidence(traced(nats=(0.0, 1.0, 2.0))).lines[2]
     assert by_bounds.get_xdata()[0] == 1_000
+    assert by_bounds.get_label() == "below the other by its bounds"
+
+
+def test_evidence_that_ends_before_the_plays_says_when():
+    axes = plot_evidence(traced(nats=(1.0, 4.0, np.nan)), action=SECOND)
+    assert "4.0 of 5.0 after 100 plays" in {text.get_text() for text in axes.texts}
+
+
+def test_a_measured_reward_is_drawn_in_its_unit_and_direction():
+    table = traced(nats=(0.0, 1.0, 2.0))
+    ends = {"estimate": table["estimate"], "lower": table["upper"], "upper": table["lower"]}
+    table = table.assign(**{c: 20_000 * (1 - share) for c, share in ends.items()})
+    table.attrs = {"minimise": True, "decimals": 0}
+    axes = plot_over_plays(table)
+    assert {text.get_text() for text in axes.texts} == {"4000 [2667, 5333]", "8000 [6667, 9333]"}
+    assert axes.get_ylabel() == "expected reward (less is better)"
+    assert plot_evidence(table).lines[2].get_label() == "above the other by its bounds"
 
 
 def test_what_cannot_be_drawn_is_said():

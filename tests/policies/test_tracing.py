@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from pgcpe import LUCB, CausalBandit, PooledCCPE, SimulatedEnvironment, do, trace
+from pgcpe import KLLUCB, LUCB, CausalBandit, PooledCCPE, SimulatedEnvironment, do, trace
 from pgcpe.paper.instances import binary_network
 
 
@@ -40,6 +40,29 @@ def test_the_last_look_is_what_the_policy_says_and_the_evidence_is_what_it_stopp
     assert first["nats"] < first["asked"]
     if guarantee != "exact":  # which may rule it out by bounds
         assert other["nats"] >= other["asked"]
+
+
+def test_what_is_counted_for_another_arm_than_the_recommended_one_is_not_shown(network):
+    """The certificate stands for its arm, whatever is told later; the rule then compares with the one that leads."""
+    policy, result = told(network, PooledCCPE, guarantee="direct")
+    at, best = policy.n_plays, result.recommendation
+    with pytest.warns(UserWarning, match="in doubt"):
+        policy.tell(best, [{"X": best["X"], "Y": 0}] * 4 * at)
+    assert policy.recommendation == best != policy.bandit.arms[policy.state.leader]
+    assert not policy._stopping.unresolved(policy.state).any()  # there is something to be withheld
+    traced = trace(policy, looks=40)
+    last = traced[traced["plays"] == policy.n_plays]
+    assert last.loc[last["leader"], "action"].tolist() == [best]
+    assert not last["ruled out"].any()
+    assert np.isnan(last[["nats", "asked"]]).all(axis=None)
+    assert traced.loc[traced["plays"] <= at, "nats"].notna().any()
+
+
+def test_the_unit_and_the_direction_of_the_reward_are_kept(network):
+    bandit = CausalBandit(network, reward="Y", arms=[do(X=0), do(X=1)], reward_range=(0, 20_000), minimise=True)
+    policy = KLLUCB(bandit, epsilon=2_000)
+    policy.tell(do(X=0), [{"X": 0, "Y": 5_000.0}] * 20)
+    assert trace(policy, looks=2).attrs == {"minimise": True, "decimals": 0}
 
 
 def test_a_rule_that_counts_no_evidence_has_none(network):
