@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 from string import Template
 from typing import Any
@@ -160,13 +160,12 @@ def _arms(status: Status) -> str:
     shown = _within(table.head(MOST_ARMS), scale)
     low, high = float(shown["lower"].min()), float(shown["upper"].max())
     low, high = low - 0.02 * (high - low), high + 0.02 * (high - low) + 1e-9
-    extra = [c for c in table.columns if c not in ("action", "estimate", "lower", "upper", "n_plays")]
     first, epsilon = shown.iloc[0], status.result.epsilon
     line = float(first["upper"] - epsilon if scale.minimise else first["lower"] + epsilon)
     is_apart = shown["lower"] >= line if scale.minimise else shown["upper"] <= line
     other = "open" if status.certificate is None else "ruled out"
     rows = [
-        _arm(row, "recommended" if k == 0 else "apart" if apart else other, (low, high, line), extra, scale)
+        _arm(row, "recommended" if k == 0 else "apart" if apart else other, (low, high, line), scale)
         for k, (row, apart) in enumerate(zip(shown.to_dict("records"), is_apart, strict=True))
     ]
     more = f"<p>And {len(table) - len(shown):,} more.</p>" if len(table) > len(shown) else ""
@@ -183,9 +182,7 @@ def _arms(status: Status) -> str:
     return f'<h2>The interventions, best first</h2><p class="small">{said}</p>{"".join(rows)}{more}'
 
 
-def _arm(
-    row: dict[Any, Any], standing: str, axis: tuple[float, float, float], extra: Sequence[str], scale: RewardScale
-) -> str:
+def _arm(row: dict[Any, Any], standing: str, axis: tuple[float, float, float], scale: RewardScale) -> str:
     (low, high, line), first = axis, standing == "recommended"
     at = {c: 1000 * (row[c] - low) / (high - low) for c in ("lower", "estimate", "upper")}
     edge = 1000 * (line - low) / (high - low)
@@ -193,10 +190,10 @@ def _arm(
     mark = f'<path d="M{x - 12:.0f} 9 L{x:.0f} 1 L{x + 12:.0f} 9 L{x:.0f} 17 z" fill="#111"/>'
     if not first:
         mark = f'<rect x="{x - 4:.0f}" y="4" width="8" height="10" fill="#fff" stroke="#111" stroke-width="2"/>'
-    beside = [f"{c}: {_value(row[c])}" for c in extra if _value(row[c])]
+    beside = _beside(row, scale)
     estimate, lower, upper = (scale.text(row[c]) for c in ("estimate", "lower", "upper"))
     numbers = f"{estimate} in [{lower}, {upper}]"
-    note = f'<br><span class="small">{escape("; ".join(beside))}</span>' if beside else ""
+    note = f'<br><span class="small">{escape(beside)}</span>' if beside else ""
     bar = (
         f'<path d="M{edge:.0f} 0 V18" stroke="#111" stroke-width="3" stroke-dasharray="2 3"/>'
         f'<path d="M{at["lower"]:.0f} 9 H{at["upper"]:.0f}" stroke="#111" stroke-width="{4 if first else 2}"/>{mark}'
@@ -207,6 +204,18 @@ def _arm(
         f'<span class="numbers">{numbers}, '
         f"{_plays(int(row['n_plays']))}, {standing}</span></div>"
     )
+
+
+def _beside(row: dict[Any, Any], scale: RewardScale) -> str:
+    """Return what a row of `Result.table` says of an arm beyond its interval."""
+    nats, asked, bound = (row.get(c, math.nan) for c in ("nats", "asked", "bound"))
+    known = ("action", "estimate", "lower", "upper", "n_plays", "nats", "asked", "bound")
+    said = [f"{c}: {_value(row[c])}" for c in row if c not in known and _value(row[c])]
+    if math.isfinite(nats):
+        said.append(f"evidence {nats:.1f}" + (f" of {asked:.1f} asked" if math.isfinite(asked) else ""))
+    if math.isfinite(bound):
+        said.append(f"bound: {scale.text(bound)}")
+    return "; ".join(said)
 
 
 def _graph(status: Status) -> str:
@@ -256,10 +265,15 @@ def _notes(status: Status) -> str:
 
 def _words(status: Status) -> str:
     created = status.created.strftime("%d %B %Y %H:%M %Z").strip()
-    scale = status.result.reward_scale
+    scale, evidence = status.result.reward_scale, ""
+    if "nats" in status.result.table:
+        evidence = (
+            "Evidence is counted against an intervention, as compared with the recommended one, in nats: the logarithm "
+            "of odds, of which 3 are about 20 to 1. As much as is asked rules it out. "
+        )
     return (
         '<p class="small">A play is one intervention performed once. An interval holds the expected reward, which is '
-        f"between {scale.low:g} and {scale.high:g}. "
+        f"between {scale.low:g} and {scale.high:g}. {evidence}"
         f"Study created {escape(created)} with pgcpe {escape(status.version)}.</p>"
     )
 

@@ -1,5 +1,6 @@
 """The page of a study: complete, self-contained, and what users wrote is text in it."""
 
+import math
 import re
 from html.parser import HTMLParser
 
@@ -8,7 +9,8 @@ from study.questions import cancer, dosage, run
 
 from pgcpe import LUCB, CausalBandit, PooledCCPE, Study, do
 from pgcpe.cli.main import main
-from pgcpe.study.report import report
+from pgcpe.plays.reward_scale import RewardScale
+from pgcpe.study.report import _beside, report
 
 EMPTY = {"meta", "path", "rect", "br"}
 
@@ -75,6 +77,24 @@ def test_it_says_where_the_study_stands(study, tmp_path):
     for row in status.result.table.head(25).itertuples():
         assert f"{row.estimate:.3f} in [{row.lower:.3f}, {row.upper:.3f}]" in page.text
     assert play.id == study.pending[0].id  # a report changes nothing
+
+
+def test_evidence_is_named_and_explained(study, tmp_path):
+    page, table = Page(report(study.status())).text, study.status().result.table
+    rows = table.dropna(subset=["nats"])
+    assert len(rows)
+    for row in rows.head(24).itertuples():
+        assert f"evidence {row.nats:.1f} of {row.asked:.1f} asked" in page
+    assert not re.search(r"nats: \d|asked: \d", page)
+    assert "in nats: the logarithm of odds, of which 3 are about 20 to 1. As much as is asked rules it out." in page
+    none = Study.create(tmp_path / "lucb.pgcpe", LUCB(dosage().bandit))
+    assert "nats" not in Page(report(none.status())).text
+
+
+def test_a_bound_has_the_decimals_of_the_reward():
+    row = {"action": do(), "ruled out by": "bounds", "nats": math.inf, "bound": 16386.3774}
+    assert _beside(row, RewardScale(0, 60_000)) == "ruled out by: bounds; bound: 16386"
+    assert _beside(row | {"nats": 12.34, "bound": math.nan}, RewardScale()) == "ruled out by: bounds; evidence 12.3"
 
 
 def test_it_needs_nothing_else(study):
