@@ -60,13 +60,14 @@ class Certificates:
         dropped
             Whether plays were dropped.
         """
-        self._verdict, lacking = verdict, []
-        if self._members is not None and self.earned is None and state.bandit.merges_arms:
-            lacking = self._wait(self._members, state)
-        if self.earned is None and self._verdict.certificate is not None:
-            if self._verdict.assumptions:
-                needed = statements_needed(state, rule)
-                self._verdict = self._verdict._replace(assumptions=(*self._verdict.assumptions, *needed))
+        self._verdict = verdict
+        if self.earned is not None:
+            return []
+        if verdict.certificate is not None and verdict.assumptions:  # by the plays that decided, though it may wait
+            needed = statements_needed(state, rule)
+            self._verdict = verdict._replace(assumptions=(*verdict.assumptions, *needed))
+        lacking = self._wait(self._members, state) if self._members is not None and state.bandit.merges_arms else []
+        if self._verdict.certificate is not None:
             self.earned = Certified(self._verdict, state.n_plays, dropped)
         return lacking
 

@@ -142,6 +142,21 @@ def test_a_rule_that_looks_seldom_waits_for_members_once():
     assert checked.n_plays <= plain.n_plays + 20 * len(members)
 
 
+def test_a_certificate_that_waited_hangs_on_what_its_stop_hung_on():
+    """The rule stops at 100 plays, and looks again at 140: members played in between change no word of it."""
+    network = binary_network({**SAME, "Y": (["B"], lambda b: 0.2 + 0.6 * b)})
+    found = []
+    for least in (0, 8):
+        policy = PooledCCPE(asked(WRONG), guarantee="asymptotic", check_graph=True, check_members=least, epsilon=0.3)
+        policy.run(SimulatedEnvironment(network, seed=4), budget=139, progress=False)
+        assert policy.certificate == "asymptotic"
+        found.append((policy.n_plays, policy.assumptions))
+    (at, assumed), (later, kept) = found
+    assert at == 100 < later
+    assert any(said.endswith("without it 6 arms are unresolved") for said in assumed)
+    assert kept == assumed
+
+
 def test_members_are_played_in_turn_and_kept_apart():
     bandit = asked(WRONG)
     policy = PooledCCPE(bandit, check_graph=True, check_members=0, epsilon=0.0)
