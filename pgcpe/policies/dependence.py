@@ -103,7 +103,8 @@ def statements_needed(state: PolicyState, rule: StoppingRule) -> tuple[str, ...]
     if rule.unresolved_without(state, state, state.conflicts) is None:
         return ()
     sizes = np.bincount(bandit.arm_of_listed, minlength=len(bandit.arms))
-    for screening in screenings(bandit)[:MOST]:
+    merging = screenings(bandit)
+    for screening in merging[:MOST]:
         left = unresolved_without_merging(state, rule, screening)
         n = len(screening.listed)
         found.append((left, f"{screening.words} ({n} merged {'arm' if n == 1 else 'arms'})"))
@@ -115,7 +116,8 @@ def statements_needed(state: PolicyState, rule: StoppingRule) -> tuple[str, ...]
     needed = sorted((some for some in found if some[0] > 0), key=lambda some: -some[0])
     said = [f"{words}; without it {n} {'arm is' if n == 1 else 'arms are'} unresolved" for n, words in needed[:SHOWN]]
     if (more := len(needed) - SHOWN) > 0:
-        said.append(f"{more} more {'statement' if more == 1 else 'statements'} of the graph")
+        least = "at least " if max(len(merging), len(claims)) > MOST else ""
+        said.append(f"{least}{more} more {'statement' if more == 1 else 'statements'} of the graph")
     return tuple(said)
 
 

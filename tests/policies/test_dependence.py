@@ -87,6 +87,15 @@ def test_all_merged_into_one_hangs_on_all_that_merged():
     )
 
 
+@pytest.mark.parametrize(("n", "said"), [(100, "97 more statements"), (101, "at least 97 more statements")])
+def test_where_not_all_statements_are_left_out_in_turn_that_is_said(n, said):
+    """Each of n variables has no effect: without that, one arm is left without a play. A hundred are tried."""
+    causes = [f"Z{i}" for i in range(n)]
+    states = {v: [0, 1] for v in [*causes, "Y"]}
+    bandit = CausalBandit(dag([], nodes=[*causes, "Y"]), reward="Y", arms=[do({v: 0}) for v in causes], states=states)
+    assert PooledCCPE(bandit).assumptions[-1] == f"{said} of the graph"
+
+
 def test_screens_are_the_first_that_are_met():
     graph = dag([("A", "B"), ("A", "C"), ("B", "D"), ("C", "Y"), ("D", "Y"), ("E", "C")])
     arms = [do(A=0, B=0, C=0, D=0), do(A=1, B=0, C=0, D=0), do(B=1, C=0, D=0), do(A=0, D=1, C=1), do(C=1, D=1)]
