@@ -14,7 +14,8 @@ from pgcpe._checks import whole_number
 from pgcpe.environment.protocol import Environment
 from pgcpe.environment.simulator import SimulatedEnvironment
 from pgcpe.estimators.table_model import TableModel
-from pgcpe.graphs.structure import pgmpy_part
+from pgcpe.graphs.identification import drop_exogenous_noise
+from pgcpe.graphs.structure import latents_of, pgmpy_part
 from pgcpe.plays.actions import Action
 from pgcpe.policies.base import Policy
 from pgcpe.policies.loop import play
@@ -42,7 +43,8 @@ def plays_needed(policy: Policy, *, runs: int = 10, budget: int = 20_000, seed: 
     Returns
     -------
     PlaysNeeded or None
-        None where the plays do not show the distributions of what has to be recorded: hidden causes in common.
+        None where the distributions of what has to be recorded are not known: the plays do not show them, for hidden
+        causes in common, or the policy keeps no tables.
     """
     return _simulated(policy, policy, runs=runs, budget=budget, seed=seed)
 
@@ -82,12 +84,12 @@ def plays_without(
 def why_unknown(policy: Policy) -> str:
     """Return in words why it cannot be said how many plays more a policy takes."""
     bandit = policy.bandit
-    hidden = sorted(set(bandit.graph.nodes) - set(bandit.observed))
-    cause = f" ({', '.join(hidden)} hidden)" if hidden else ""
-    return (
-        "How many plays more it takes cannot be said: the plays do not show how "
-        f"{', '.join(bandit.required)} and {bandit.reward} come about together{cause}."
-    )
+    together = f"{', '.join(bandit.required)} and {bandit.reward} come about together"
+    if hidden := sorted(latents_of(drop_exogenous_noise(bandit.graph, bandit.reward))):
+        cause = f"the plays do not show how {together} ({', '.join(hidden)} hidden)"
+    else:
+        cause = f"the policy keeps no tables of how {together}"
+    return f"How many plays more it takes cannot be said: {cause}."
 
 
 def _simulated(policy: Policy, truth: Policy, *, runs: int, budget: int, seed: int) -> PlaysNeeded | None:

@@ -503,6 +503,19 @@ def test_where_hidden_causes_keep_the_plays_from_showing_it_that_is_said(tmp_pat
     assert "cannot be said" not in alone.status(needed=True).summary
 
 
+@pytest.mark.parametrize("make", [CCPE, lambda bandit: PooledCCPE(bandit, model="trees")])
+def test_where_the_policy_keeps_no_tables_that_is_said(tmp_path, make):
+    """All variables are recorded, so the plays do show how they come about together."""
+    policy, environment = cancer()
+    study = Study.create(tmp_path / "a.pgcpe", make(policy.bandit))
+    assert study.bandit.required
+    study.tell(rows(study.ask(30), environment))
+    status = study.status(needed=True)
+    assert status.needed is None
+    assert "cannot be said: the policy keeps no tables of how " in status.notes[-1]
+    assert "do not show" not in status.summary
+
+
 def test_the_evidence_in_pairs_is_shown_before_a_certificate(tmp_path):
     """For the arm that is the current best, by the plays of both: what `pairwise_glr` says of the same counts."""
     policy, environment = two_arms()
