@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from scipy.stats import norm
 
@@ -37,13 +37,16 @@ class Estimate(ValueAndError):
     >>> low, high = estimate.confidence_interval(0.99)
     """
 
-    ends: tuple[float, float]
+    ends: tuple[float, float] = (0.0, 1.0)
 
     def __new__(cls, value: float, se: float, ends: tuple[float, float] = (0.0, 1.0)) -> Self:
         """Return the pair of value and standard error, which remembers the ends."""
         made = super().__new__(cls, value, se)
         made.ends = ends
         return made
+
+    def _replace(self, **changed: Any) -> Self:
+        return type(self)(**{**self._asdict(), "ends": self.ends, **changed})
 
     def confidence_interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
         """Return ``value -+ z se`` as far as values go, by default 0 to 1; with this probability for large samples."""
@@ -72,13 +75,16 @@ class Contrast(ValueAndError):
     -0.0123, 95 % confidence interval -0.0201 to -0.0045
     """
 
-    ends: tuple[float, float]
+    ends: tuple[float, float] = (-1.0, 1.0)
 
     def __new__(cls, value: float, se: float, ends: tuple[float, float] = (-1.0, 1.0)) -> Self:
         """Return the pair of value and standard error, which remembers the ends."""
         made = super().__new__(cls, value, se)
         made.ends = ends
         return made
+
+    def _replace(self, **changed: Any) -> Self:
+        return type(self)(**{**self._asdict(), "ends": self.ends, **changed})
 
     def confidence_interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
         """Return ``value -+ z se`` as far as differences go, by default -1 to 1; so probable for large samples."""

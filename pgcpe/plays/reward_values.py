@@ -94,7 +94,8 @@ def reward_array(
     scale: RewardScale = RewardScale(),  # noqa: B008  # frozen
 ) -> NDArray[np.float64]:
     """Return the value of each state of the reward, in the user's unit."""
-    way = f"as in reward_values={_example(states)}"
+    interval = f"[{scale.low:g}, {scale.high:g}]"
+    way = f"as in reward_values={_example(states, interval)}"
     if values is None:
         if {state_name(s) for s in states} != {"0", "1"}:
             raise ValueError(
@@ -104,7 +105,6 @@ def reward_array(
         return np.array([float(state_name(s)) for s in states])
     if not isinstance(values, Mapping):
         raise TypeError(f"reward_values must map each state of {reward} to its value, {way}, but got {shown(values)}")
-    interval = f"[{scale.low:g}, {scale.high:g}]"
     array = np.full(len(states), np.nan)
     for state, value in values.items():
         code = find_state(states, state, reward)
@@ -120,10 +120,10 @@ def reward_array(
     return array
 
 
-def _example(states: Sequence[State]) -> str:
+def _example(states: Sequence[State], interval: str) -> str:
     """Return an example of reward values, with numbers where the names of the states say which is the larger."""
     names = [state_name(s).lower() for s in states]
     pair = next((pair for pair in LESS_AND_MORE if set(pair) == set(names)), None)
     values = ["..."] * len(states) if pair is None else [f"{pair.index(name)}" for name in names]
     items = shown(*zip(states, values, strict=True), show=lambda item: f"{shown(item[0])}: {item[1]}")
-    return f"{{{items}}}" + ("" if pair else ", with a number in [0, 1] for each")
+    return f"{{{items}}}" + ("" if pair else f", with a number in {interval} for each")

@@ -17,6 +17,8 @@ ARGUMENTS = {
     "direct plays": "ruled out by direct plays: it lost to the first one where both were played",
     "estimates": "ruled out by its estimated difference from the first one, in standard errors",
     "bets on the tables": "ruled out by bets: no tables that the plays allow make it better than the first one",
+    "bets on the pair": "ruled out by bets on both: no probabilities that plays allow make it better than the first",
+    "bets on the equations": "ruled out by bets: no coefficients that the plays allow make it better than the first",
 }
 """What an argument of `Result.table` means, where no ends are compared."""
 

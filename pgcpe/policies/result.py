@@ -156,6 +156,7 @@ class Result:
             "reward_range": [self.reward_scale.low, self.reward_scale.high],
             "minimise": self.reward_scale.minimise,
             "conflicts": [dict(action) for action in self.conflicts],
+            "refutation": self.refutation,
             "dropped": self.dropped,
             "arms": arms,
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -162,11 +163,11 @@ class Status:
         return self.to_string()
 
     def to_plain(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return it as JSON has it; numbers that are not finite, such as evidence that nobody has, are None."""
         names = ["name", "question", "stopped", "reached", "certificate", "certified_at", "n_told", "n_pending"]
         names += ["n_cancelled", "n_withdrawn", "n_amended", "n_imported", "cost", "cost_pending", "version"]
         table = self.result.table.to_dict("records")
-        return {
+        plain = {
             **{name: getattr(self, name) for name in names},
             "recommendation": dict(self.recommendation),
             "stop_reason": self.result.stop_reason,
@@ -174,6 +175,7 @@ class Status:
             "reward_range": [self.result.reward_scale.low, self.result.reward_scale.high],
             "minimise": self.result.reward_scale.minimise,
             "conflicts": [dict(action) for action in self.result.conflicts],
+            "refutation": self.result.refutation,
             "deadline": self.deadline.to_plain(),
             "notes": list(self.notes),
             "needed": None if self.needed is None else self.needed._asdict(),
@@ -182,6 +184,16 @@ class Status:
             "people": self.people.to_dict("records"),
             "arms": [row | {"action": dict(row["action"])} for row in table],
         }
+        return {name: _finite(value) for name, value in plain.items()}
+
+
+def _finite(value: Any) -> Any:
+    """Return a value with None for the numbers in it that are not finite."""
+    if isinstance(value, Mapping):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _more(needed: PlaysNeeded | None) -> str:

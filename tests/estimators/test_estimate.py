@@ -55,3 +55,10 @@ def test_a_copy_knows_its_ends():
     assert copy.deepcopy(estimate).confidence_interval() == (0.0, 60.0)
     assert pickle.loads(pickle.dumps(estimate)).ends == (0.0, 60.0)
     assert estimate == (20.0, 30.0)
+
+
+@pytest.mark.parametrize("kind", [Estimate, Contrast])
+def test_a_changed_one_knows_its_ends(kind):
+    changed = kind(12.0, 3.0, (0.0, 60.0))._replace(se=40.0)
+    assert (changed.value, changed.se, changed.ends) == (12.0, 40.0, (0.0, 60.0))
+    assert changed.confidence_interval() == (0.0, 60.0)

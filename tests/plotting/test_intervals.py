@@ -5,7 +5,12 @@ import pandas as pd
 import pytest
 
 from pgcpe import do
+from pgcpe.estimators.tilted_equations import TiltedEquations
+from pgcpe.estimators.tilted_pairs import TiltedPairs
+from pgcpe.estimators.tilted_tables import TiltedTables
 from pgcpe.plotting import plot_intervals
+from pgcpe.plotting.intervals import ARGUMENTS
+from pgcpe.policies.rules.tilted import BY_BETS
 
 mpl.use("agg")
 
@@ -67,3 +72,8 @@ def test_axes_may_be_given_and_there_is_something_to_draw():
     assert said(axes)
     with pytest.raises(ValueError, match="at least one row"):
         plot_intervals(TABLE.head(0))
+
+
+@pytest.mark.parametrize("bets", [TiltedTables, TiltedPairs, TiltedEquations])
+def test_every_kind_of_bets_is_explained(bets):
+    assert BY_BETS.format(bets.bet_on) in ARGUMENTS

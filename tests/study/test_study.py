@@ -437,7 +437,7 @@ def test_status_says_who_did_what(study):
     status = study.status()
     assert "Which of 4 interventions gives the highest expected cured (no = 0, yes = 1)?" in status.question
     assert "1 play told, 1 pending, 1 withdrawn." in status.summary
-    assert json.loads(json.dumps(status.to_plain()))["recommendation"] == dict(status.recommendation)
+    assert json.loads(json.dumps(status.to_plain(), allow_nan=False))["recommendation"] == dict(status.recommendation)
     assert "1 pending" in repr(status)
 
 

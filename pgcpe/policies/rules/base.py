@@ -73,8 +73,8 @@ class RuledOut(NamedTuple):
     nats
         Array over the arms: the evidence, infinite where the argument needs none, NaN for the leader.
     bound
-        Array over the arms, in the unit of the reward: the upper end that was compared, of the leader the lower end;
-        None where none was.
+        Array over the arms, as shares of the reward's range: the upper end that was compared, of the leader the lower
+        end; None where none was.
     """
 
     leader: int
@@ -140,7 +140,7 @@ class RecommendationRule:
     by_intervals: ClassVar[bool] = True
 
     def estimates(self, state: PolicyState) -> Floats:
-        """Return an array over the arms, in the unit of the reward: the estimates to rank by and to report."""
+        """Return an array over the arms, as shares of the reward's range: the estimates to rank by and to report."""
         return state.intervals.midpoint
 
     def eligible(self, state: PolicyState) -> Bools | None:

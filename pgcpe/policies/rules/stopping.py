@@ -345,6 +345,6 @@ def by_direct_plays(
 
 def without_merged(verdict: Verdict, state: PolicyState) -> Verdict:
     """Return a verdict by direct plays, without its certificate where the graph that merged arms is in doubt."""
-    if verdict.stop and verdict.assumptions:
+    if verdict.stop and verdict.assumptions and state.conflicts.any():
         return Verdict(True, f"{verdict.reason}; but {in_doubt(state)}, by which others were merged", None, verdict.arm)
     return verdict

@@ -156,11 +156,12 @@ class TiltedMartingale(StoppingRule):
         left = self._otherwise.unresolved(state)
         if not bets.epochs or (evidence[left] < self._asked).any():
             return NOT_YET
-        bounded = left & ~self._overlapping(state, left)
+        ends = None if self._bounds is None else self._bounds.of(state, left)
+        bounded = left & (False if ends is None else ends.upper <= ends.lower[state.leader] + state.epsilon)
         left = left & ~bounded
         if (left & ~bets.bets_against(state.leader)).any() or self._still_in_the_way(bets, state, left):
             return NOT_YET
-        nats = np.where(bounded, math.inf, self._otherwise.evidence(state))
+        nats = np.where(bounded, math.nan, self._otherwise.evidence(state))
         nats[state.leader] = math.nan
         hardest_first = np.argsort(np.where(left, evidence, math.inf), kind="stable")[: np.count_nonzero(left)]
         with _threads().limit(limits=1, user_api="blas"):
@@ -172,16 +173,11 @@ class TiltedMartingale(StoppingRule):
         by_bets = BY_BETS.format(bets.bet_on)
         by = [by_bets if bet else BY_BOUNDS if bound else BY_PLAYS for bet, bound in zip(left, bounded, strict=True)]
         by[state.leader] = ""
-        self._found = RuledOut(state.leader, tuple(by), nats)
+        is_leader = np.arange(len(by)) == state.leader
+        bound = None if ends is None else np.where(is_leader, ends.lower, ends.upper)
+        self._found = RuledOut(state.leader, tuple(by), nats, bound)
         reason, assumed = self._reason(state, nats, left, bounded), assumed_by(state, PairwiseEstimator)
         return Verdict(True, reason, "numerical", state.leader, assumed)
-
-    def _overlapping(self, state: PolicyState, left: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which arms bounds do not separate from the leader: all, where there are none."""
-        if self._bounds is None:
-            return np.ones(len(left), dtype=np.bool_)
-        ends = self._bounds.of(state, left)
-        return np.asarray(ends.upper > ends.lower[state.leader] + state.epsilon)
 
     def _still_in_the_way(self, bets: SomeBets, state: PolicyState, left: NDArray[np.bool_]) -> bool:
         """Return whether tables found earlier are still not refuted: then no search is needed."""
@@ -204,7 +200,8 @@ class TiltedMartingale(StoppingRule):
         """Return in words by what the others are ruled out."""
         others = {"bounds": np.count_nonzero(bounded)}
         others["direct plays"] = len(nats) - 1 - np.count_nonzero(by_bets) - others["bounds"]
-        if not by_bets.any():
+        if not np.isfinite(nats[by_bets]).any():  # no bets, or both depend on all probabilities alike
+            others["the graph"] = np.count_nonzero(by_bets)
             by = " and ".join(f"{n} by {argument}" for argument, n in others.items() if n)
             return f"{no_better(state)}: all others are ruled out, {by}"
         nearest = int(np.where(by_bets, nats, math.inf).argmin())

@@ -12,7 +12,13 @@ from pgcpe import CausalBandit, do
 from pgcpe.confidence.pairwise import pairwise_glr
 from pgcpe.policies.rules.base import StoppingRule, Verdict
 from pgcpe.policies.rules.monitored import MonitoredRules
-from pgcpe.policies.rules.stopping import DirectPairs, PairwiseGLR, SeparatedIntervals, SeparatedOrRuledOut
+from pgcpe.policies.rules.stopping import (
+    DirectPairs,
+    PairwiseGLR,
+    SeparatedIntervals,
+    SeparatedOrRuledOut,
+    without_merged,
+)
 
 
 def separated_or_ruled_out(delta=0.02, pairs=4):
@@ -126,3 +132,12 @@ def test_no_rule_believes_who_is_named_as_challenger():
         now = state(bandit, lower=[0.6, 0.1, 0.1, 0.1, 0.1], upper=upper, index=np.array([1.0, *[0.0] * 4]))
         assert not SeparatedIntervals().check(now).stop
         assert np.flatnonzero(SeparatedIntervals().unresolved(now)).tolist() == [highest]
+
+
+def test_a_verdict_loses_its_certificate_to_a_graph_in_doubt_alone():
+    """Where a link is refuted, and no direct plays contradict the graph, what merged arms stand for still holds."""
+    right = state(question())
+    doubted = right.changed(conflicts=np.arange(len(ARMS)) == 0)
+    verdict = Verdict(True, "all are ruled out", "exact", 0, ("merged arms are equal",))
+    assert without_merged(verdict, right) == verdict
+    assert without_merged(verdict, doubted).certificate is None

@@ -9,6 +9,7 @@ from helpers import dag
 from policies.confounded import ARMS, environment, question
 
 from pgcpe import CausalBandit, PooledCCPE, SimulatedEnvironment, TableModel, do, expected_rewards
+from pgcpe.confidence.intervals import Intervals
 from pgcpe.estimators.tilted_bets import epoch_start
 from pgcpe.models import tilted_search
 from pgcpe.models.search import Minimum
@@ -193,12 +194,15 @@ def test_bounds_rule_out_arms_where_there_are_no_tables():
     policy.run(SimulatedEnvironment(hidden(), seed=0), budget=6_000, progress=False)
     state, rule = policy.state, policy._stopping.rules["numerical"]
     separated = np.arange(5) != state.leader
-    rule._overlapping = lambda state, left: ~separated
+    ends = Intervals(np.where(separated, 0.0, 0.8), np.where(separated, 0.7, 1.0))
+    rule._bounds.of = lambda state, left: ends
     rule._verdict, rule._otherwise.unresolved = NOT_YET, lambda state: separated
     verdict = rule.check(state)
     assert verdict.stop
     assert verdict.reason.endswith("all others are ruled out, 4 by bounds")
-    assert np.isinf(rule.ruled_out().nats[separated]).all()
+    found = rule.ruled_out()
+    assert np.isnan(found.nats).all()
+    assert found.bound.tolist() == np.where(separated, 0.7, 0.8).tolist()
 
 
 def test_a_network_too_large_to_search_goes_in_pairs():
