@@ -1,6 +1,6 @@
 """How often the certificates of the numerical guarantee are wrong, and how its searches end, on small random networks.
 
-    python benchmarks/wrong_numerical.py --rows data/results/wrong_numerical.csv --runs 60
+    python benchmarks/wrong_numerical.py --rows data/results/wrong_numerical.csv --runs 300
 
 delta = .1, epsilon = .05. Random networks of 5 to 8 variables (`random_networks.py`) without hidden causes and, a third
 as many, with some; near ties, two thirds as many, of which the best arm is better than the next by 1.1 epsilon. A run
@@ -116,4 +116,4 @@ def markdown(rows: pd.DataFrame) -> str:
 
 
 if __name__ == "__main__":
-    frame.main(__doc__, study=study, table=table, markdown=markdown, runs=60)
+    frame.main(__doc__, study=study, table=table, markdown=markdown, runs=300)
