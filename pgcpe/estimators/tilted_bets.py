@@ -14,7 +14,7 @@ from pgcpe.models.second_order import DifferenceOfActions
 from pgcpe.models.simplices import RowsInBox
 from pgcpe.models.tilted_search import BetsOnParameters, BetsOnTables, Coordinates, RowsInErrors, TiltedNull
 
-__all__ = ["RowwiseBets", "TiltedBets", "epoch_start", "unit_rewards"]
+__all__ = ["RowwiseBets", "TiltedBets", "epoch_start", "epochs_begun", "unit_rewards"]
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +33,20 @@ def epoch_start(j: int) -> int:
     [30, 41, 55, 74, 100]
     """
     return math.ceil(FIRST_EPOCH * GROWTH**j)
+
+
+def epochs_begun(plays: int) -> int:
+    """Return how many epochs have begun after so many plays.
+
+    Examples
+    --------
+    >>> [epochs_begun(plays) for plays in (29, 30, 41, 99)]
+    [0, 1, 2, 4]
+    """
+    j = 0
+    while epoch_start(j) <= plays:
+        j += 1
+    return j
 
 
 def unit_rewards(rewards: Floats) -> tuple[Floats, float]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.bandit import CausalBandit
-from pgcpe.estimators.tilted_bets import RowwiseBets, epoch_start, unit_rewards
+from pgcpe.estimators.tilted_bets import RowwiseBets, epochs_begun, unit_rewards
 from pgcpe.graphs.answers import factors_of
 from pgcpe.graphs.structure import causal_order
 from pgcpe.models.arms_in_pairs import ArmsOnChain, Step, TreeAndMean
@@ -182,10 +182,7 @@ class TiltedPairs:
     @property
     def epochs(self) -> int:
         """How many have begun."""
-        j = 0
-        while epoch_start(j) <= self._plays:
-            j += 1
-        return j
+        return epochs_begun(self._plays)
 
     def follow(self, leader: int, plays: int) -> None:
         """Take note of how many plays there are."""

@@ -96,6 +96,7 @@ def curved_up(gradient: Callable[[Floats], Floats], n: int, most: int) -> list[t
     """
 
     def along(direction: Floats) -> Floats:
+        """Return how the gradient changes along a direction."""
         return np.asarray((gradient(STEP * direction) - gradient(-STEP * direction)) / (2.0 * STEP))
 
     if n <= SMALL:

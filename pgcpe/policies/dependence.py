@@ -176,6 +176,7 @@ def _owned(state: PolicyState, owner: NDArray[np.int64]) -> PolicyState:
     owned, n = owner >= 0, len(state.plays)
 
     def summed(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return sums over what each arm owns."""
         return np.bincount(owner[owned], weights=values[owned], minlength=n).astype(np.float64)
 
     named = tuple(

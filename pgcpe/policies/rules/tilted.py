@@ -16,7 +16,7 @@ from pgcpe.estimators.claims import Claim
 from pgcpe.estimators.pooled_bglm import PooledBGLM
 from pgcpe.estimators.pooled_trees import PooledTrees
 from pgcpe.estimators.table_model import TableModel
-from pgcpe.estimators.tilted_bets import epoch_start
+from pgcpe.estimators.tilted_bets import epoch_start, epochs_begun
 from pgcpe.estimators.tilted_equations import TiltedEquations
 from pgcpe.estimators.tilted_pairs import TiltedPairs
 from pgcpe.estimators.tilted_tables import TiltedTables
@@ -24,6 +24,8 @@ from pgcpe.policies.rules.base import NOT_YET, RuledOut, StoppingRule, Verdict
 from pgcpe.policies.rules.leader_bounds import LeaderBounds
 from pgcpe.policies.rules.state import PolicyState
 from pgcpe.policies.rules.stopping import (
+    BY_BOUNDS,
+    BY_PLAYS,
     PairwiseGLR,
     SeparatedOrRuledOut,
     assumed_by,
@@ -41,7 +43,7 @@ Floats = NDArray[np.float64]
 MARGIN = 0.05
 """So much more evidence than the level needs is asked, in nats: a search may end that much above the least."""
 
-BY_BETS, BY_BOUNDS, BY_PLAYS = "bets on {}", "bounds", "direct plays"
+BY_BETS = "bets on {}"
 
 
 @cache
@@ -97,10 +99,7 @@ class TiltedMartingale(StoppingRule):
 
     def next_look(self, n_plays: int) -> int:
         """Return when the next epoch begins: the leader and the estimates of then are those to bet by."""
-        j = 0
-        while epoch_start(j) <= n_plays:
-            j += 1
-        return epoch_start(j)
+        return epoch_start(epochs_begun(n_plays))
 
     def _follow(self, state: PolicyState) -> SomeBets:
         """Return the bets; an epoch begins if it is time."""
