@@ -187,9 +187,9 @@ class PairwiseEstimator(Estimator):
     """An estimator that compares arms in pairs, and can say what a play would add.
 
     There are two kinds of estimates. `estimates` may be smoothed or shrunk: they err less where little was seen, and
-    are for choosing which arm to recommend. `plug_in` and `differences` are unbiased, to first order: what carries a
-    standard error, a stop or a conflict rests on them. Variances are asymptotic (delta method); beside
-    them stands the bias bound, what the estimate may be off by, at worst, because of cells never seen.
+    are for choosing what to recommend and what to play. `plug_in` and `differences` are unbiased, to first order: what
+    carries a standard error, a stop or a conflict rests on them. Variances are asymptotic (delta method); beside them
+    stands the bias bound, what the estimate may be off by, at worst, because of cells never seen.
 
     Where a policy has found the graph wrong for some arms it says so by `rejected`, a boolean array over the arms;
     nothing is said of these but what their own plays say, or nothing at all: NaN, or a variance of infinity.
@@ -229,6 +229,14 @@ class PairwiseEstimator(Estimator):
         arms
             The arms, in the order of the arrays that are returned.
         """
+
+    def smoothed_differences(self, leader: int, rejected: Rejected = None) -> Estimated:
+        """Return how far `estimates` of all arms are below the leader's, and the variance that plays are to reduce.
+
+        It is that of `variance_reduction`: a cell never seen has as much of it as half a play would leave, where for
+        `differences` it has none, and a bias bound. By default it is that of `differences`.
+        """
+        return self.differences(leader, rejected)
 
     @abstractmethod
     def variance_reduction(

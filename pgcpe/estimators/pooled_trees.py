@@ -233,6 +233,13 @@ class PooledTrees(IntervalEstimator, PairwiseEstimator):
         variance[arms == leader] = off[arms == leader] = 0.0
         return Estimated(value, variance, off)
 
+    def smoothed_differences(self, leader: int, rejected: Rejected = None) -> Estimated:
+        """Return how far the smoothed estimates of arms are below the leader's; their variances are added."""
+        standing = self._smoothed(rejected)
+        variance = standing.variance + standing.variance[leader]
+        variance[leader] = 0.0
+        return Estimated(standing.value[leader] - standing.value, variance, np.zeros(len(variance)))
+
     def variance_reduction(
         self, leader: int, weights: Floats, rejected: Rejected = None, pending: Floats | None = None
     ) -> Floats:

@@ -1,124 +1,161 @@
-"""Partial pooling: the rows of a table, shrunk towards an additive model of all of them."""
+"""Partial pooling: the rows of a table, shrunk towards simpler models of all of them."""
 
 from __future__ import annotations
 
+import itertools
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe._numba import njit
 
-__all__ = ["FEWEST_PARENTS", "additive_design", "drawn_shares"]
+__all__ = ["FEWEST_PARENTS", "Interactions", "drawn_shares"]
 
 Floats = NDArray[np.float64]
 
 FEWEST_PARENTS = 3
-"""Of fewer parents the additive model of a table has hardly fewer coefficients than the table has rows."""
+"""Of fewer parents a model of pairs has as many coefficients as the table has rows."""
+
+ORDERS = 3
+"""The models: the same in all rows, parents that add up, and pairs of parents that do."""
 
 RIDGE = 2.0
 """In plays: how much each coefficient but the mean is held near 0."""
 
 STRENGTHS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0])
-"""How many plays the additive fit of a row may count for, beside the row's own."""
-
-CHARGE = 2.0
-"""What a degree of freedom of the additive model costs, in nats. One is what its optimism asks for; two protect tables
-without any structure (Experiment 2), at the price of shrinking additive ones (Experiment 3) a little later."""
+"""How many plays what a model says of a row may count for, beside the row's own."""
 
 LEAST = 0.02
-"""The additive model, which is linear, is cut off here before its shares are made to sum to 1."""
+"""The models, which are linear, are cut off here before their shares are made to sum to 1."""
 
 
-def additive_design(cards: tuple[int, ...]) -> Floats:
-    """Return the rows of an additive model for all states of the parents, the last changing fastest.
+class Interactions(NamedTuple):
+    """Nested linear models of the rows of a table: the mean, then the states of its parents, then those of pairs.
 
-    The first column is the mean; the others, one for each further state of each parent, sum to 0.
-
-    Examples
-    --------
-    >>> additive_design((2, 2)).tolist()
-    [[1.0, -0.5, -0.5], [1.0, -0.5, 0.5], [1.0, 0.5, -0.5], [1.0, 0.5, 0.5]]
+    Attributes
+    ----------
+    design
+        Array (rows, coefficients), for all states of the parents, the last changing fastest.
+    widths
+        How many coefficients, from the first on, each model has.
     """
-    states = np.indices(cards).reshape(len(cards), -1)
-    columns = [(states[j] == k) - 1.0 / card for j, card in enumerate(cards) for k in range(1, card)]
-    return np.column_stack([np.ones(math.prod(cards)), *columns])
+
+    design: Floats
+    widths: tuple[int, ...]
+
+    @classmethod
+    def of(cls, cards: tuple[int, ...]) -> Interactions:
+        """Return the models for parents with so many states; all columns but the first sum to 0.
+
+        Examples
+        --------
+        >>> Interactions.of((2, 2)).design.tolist()
+        [[1.0, -0.5, -0.5, 0.5], [1.0, -0.5, 0.5, -0.5], [1.0, 0.5, -0.5, -0.5], [1.0, 0.5, 0.5, 0.5]]
+        >>> Interactions.of((2, 3)).widths
+        (1, 4, 6)
+        """
+        states = np.indices(cards).reshape(len(cards), -1)
+        alone = [[(states[j] == k) - 1.0 / card for k in range(1, card)] for j, card in enumerate(cards)]
+        pairs = [2.0 * u * v for a, b in itertools.combinations(alone, 2) for u in a for v in b]  # in steps of 1 too
+        orders = [[np.ones(math.prod(cards))], [column for of_parent in alone for column in of_parent], pairs]
+        widths = tuple(itertools.accumulate(len(columns) for columns in orders))
+        return cls(np.column_stack([column for columns in orders for column in columns]), widths)
 
 
-def drawn_shares(counts: Floats, design: Floats) -> Floats:
+def drawn_shares(counts: Floats, models: Interactions) -> Floats:
     """Return the estimated shares of each row of a table, from the counts of all rows.
 
-    A row with n plays, c of them in a state, is estimated by (c + M g) / (n + M): g is what a least-squares fit of the
-    additive model to all rows says, M how much that counts. The plain estimate (c + 1/2) / (n + m/2), with m states, is
-    one more candidate. Estimates are averaged, each weighted by the likelihood of every play under the estimate from
-    all others; the fit, which is not made again without each play, is charged two nats for each degree of freedom that
-    it used. With many plays a row the counts alone decide.
+    A row with n plays, c of them in a state, is estimated by (c + M g) / (n + M): g is what a least-squares fit of a
+    model to all rows says, M how much that counts. The plain estimate (c + 1/2) / (n + m/2), with m states, is one more
+    candidate. Estimates are averaged, each weighted by the likelihood of every play under the estimate from all others.
+    With many plays a row the counts alone decide.
+
+    Leaving a play out of a least-squares fit takes no second fit: with h the leverage of a play in its row, the share
+    of its own state becomes (g - h) / (1 - h), those of the others g / (1 - h).
 
     Parameters
     ----------
     counts
         Array (rows, states).
-    design
-        `additive_design` of the parents.
+    models
+        `Interactions` of the parents.
 
     Returns
     -------
     numpy.ndarray
         The shares, rows that sum to 1.
     """
-    return np.asarray(_averaged(counts, *_additive_fit(counts, design)))
+    return np.asarray(_averaged(counts, *_fits(counts, models)))
 
 
-def _additive_fit(counts: Floats, design: Floats) -> tuple[Floats, float]:
-    """Return the shares by the additive model, and how many degrees of freedom it used."""
-    states, d = counts.shape[1], design.shape[1]
-    n = counts.sum(axis=1)
-    seen = (design * n.reshape(-1, 1)).T @ design
-    penalised = seen + RIDGE * np.eye(d)
-    penalised[0, 0] = seen[0, 0] + 0.5 * states
+def _fits(counts: Floats, models: Interactions) -> tuple[Floats, Floats]:
+    """Return the shares by each model, not cut off, and the leverage of one play in each row."""
+    rows, states = counts.shape
+    design = models.design
+    seen = (design * counts.sum(axis=1).reshape(-1, 1)).T @ design + RIDGE * np.eye(design.shape[1])
+    seen[0, 0] += 0.5 * states - RIDGE
     toward = design.T @ counts
     toward[0] += 0.5
-    model = np.maximum(design @ np.linalg.solve(penalised, toward), LEAST)
-    model /= model.sum(axis=1, keepdims=True)
-    return model, (states - 1) * float(np.trace(np.linalg.solve(penalised, seen)))
+    fitted, leverage = np.empty((ORDERS, rows, states)), np.empty((ORDERS, rows))
+    for order, d in enumerate(models.widths):
+        moved = design[:, :d] @ np.linalg.inv(seen[:d, :d])
+        fitted[order] = moved @ toward[:d]
+        leverage[order] = (moved * design[:, :d]).sum(axis=1)
+    return fitted, leverage
 
 
 @njit(cache=True)
-def _averaged(counts, model, freedom):  # type: ignore[no-untyped-def]
+def _averaged(counts, fitted, leverage):  # type: ignore[no-untyped-def]
     """Return the candidates' shares, each weighted by the likelihood of every play under the estimate from all others.
 
     Linear algebra is left to numpy, and sums are loops: to compile what numba has for them would take a fifth of the
     time of the first use.
     """
     rows, states = counts.shape
-    n = np.zeros(rows)
+    n, fit, plain = np.zeros(rows), np.zeros((ORDERS, len(STRENGTHS))), 0.0
     for r in range(rows):
         for k in range(states):
             n[r] += counts[r, k]
-    candidates = len(STRENGTHS)
-    fit = np.zeros(candidates + 1)
-    for r in range(rows):
         for k in range(states):
             c = counts[r, k]
             if c > 0:
-                for j in range(candidates):
-                    strength = STRENGTHS[j]
-                    fit[j] += c * math.log((c - 1.0 + strength * model[r, k]) / (n[r] - 1.0 + strength))
-                fit[candidates] += c * math.log((c - 0.5) / (n[r] - 1.0 + 0.5 * states))
-    greatest, total = fit[candidates], 0.0
-    for j in range(candidates):
-        fit[j] -= CHARGE * freedom
-        greatest = max(greatest, fit[j])
-    weight = np.empty(candidates + 1)
-    for j in range(candidates + 1):
-        weight[j] = math.exp(fit[j] - greatest)
-        total += weight[j]
+                for order in range(ORDERS):
+                    share = _cut(fitted[order, r], k, leverage[order, r])
+                    for j, strength in enumerate(STRENGTHS):
+                        fit[order, j] += c * math.log((c - 1.0 + strength * share) / (n[r] - 1.0 + strength))
+                plain += c * math.log((c - 0.5) / (n[r] - 1.0 + 0.5 * states))
+    greatest = max(plain, fit.max())
+    weight, of_plain = np.empty_like(fit), math.exp(plain - greatest)
+    total = of_plain
+    for order in range(ORDERS):
+        for j in range(len(STRENGTHS)):
+            weight[order, j] = math.exp(fit[order, j] - greatest)
+            total += weight[order, j]
 
     shares = np.empty((rows, states))
     for r in range(rows):
         for k in range(states):
-            share = weight[candidates] * (counts[r, k] + 0.5) / (n[r] + 0.5 * states)
-            for j in range(candidates):
-                share += weight[j] * (counts[r, k] + STRENGTHS[j] * model[r, k]) / (n[r] + STRENGTHS[j])
+            share = of_plain * (counts[r, k] + 0.5) / (n[r] + 0.5 * states)
+            for order in range(ORDERS):
+                model = _cut(fitted[order, r], k, 0.0)
+                for j, strength in enumerate(STRENGTHS):
+                    share += weight[order, j] * (counts[r, k] + strength * model) / (n[r] + strength)
             shares[r, k] = share / total
     return shares
+
+
+@njit(cache=True)
+def _cut(fitted, k, leverage):  # type: ignore[no-untyped-def]
+    """Return the share of state k in a row, by a fit without a play in that state, none below `LEAST`.
+
+    With a leverage of 0 no play is left out.
+    """
+    total = own = 0.0
+    for state in range(len(fitted)):
+        share = max((fitted[state] - (leverage if state == k else 0.0)) / (1.0 - leverage), LEAST)
+        total += share
+        if state == k:
+            own = share
+    return own / total

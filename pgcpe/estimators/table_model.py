@@ -15,7 +15,7 @@ from pgcpe.estimators.base import Arms, Estimated, PairwiseEstimator, Rejected, 
 from pgcpe.estimators.claims import Claim, table_claims
 from pgcpe.estimators.forest import MOST_CELLS
 from pgcpe.estimators.plain_tables import PlainTables
-from pgcpe.estimators.shrinkage import FEWEST_PARENTS, additive_design, drawn_shares
+from pgcpe.estimators.shrinkage import FEWEST_PARENTS, Interactions, drawn_shares
 from pgcpe.graphs.identification import drop_exogenous_noise
 from pgcpe.graphs.states import shown
 from pgcpe.graphs.structure import causal_order, latents_of
@@ -83,8 +83,8 @@ class TableModel(PairwiseEstimator):
         self.nodes_, self.cards_, self.parents_ = self._tables.nodes, self._tables.cards, self._tables.parents
         self.forced_ = self._tables.forced
         self._contract = Contraction(self.parents_, self.cards_, self.forced_, len(self.nodes_) - 1)
-        self._designs = {
-            i: additive_design(tuple(self.cards_[p] for p in parents))
+        self._interactions = {
+            i: Interactions.of(tuple(self.cards_[p] for p in parents))
             for i, parents in enumerate(self.parents_)
             if len(parents) >= FEWEST_PARENTS and self._tables.layout.small
         }
@@ -151,9 +151,9 @@ class TableModel(PairwiseEstimator):
         if self._guess is None:
             tables, (p, _) = self._tables, self._smoothed()
             start = tables.layout.entry_start
-            for i, design in self._designs.items():
+            for i, models in self._interactions.items():
                 at = slice(start[i], start[i + 1])
-                p[at] = drawn_shares(tables.counts[at].reshape(len(design), -1), design).ravel()
+                p[at] = drawn_shares(tables.counts[at].reshape(len(models.design), -1), models).ravel()
             self._guess = tables.layout.means(p, self.bandit_.reward_array)[: len(self.forced_)]
         return np.where(False if rejected is None else rejected, np.nan, self._guess)
 
@@ -170,6 +170,13 @@ class TableModel(PairwiseEstimator):
         gap, variance, off = self._plain().below(leader, epsilon, arms)
         doubted = False if rejected is None else rejected[arms] | rejected[leader]
         return Estimated(gap, np.where(doubted, np.inf, variance), off)
+
+    def smoothed_differences(self, leader: int, rejected: Rejected = None) -> Estimated:
+        """Return how far the estimates of arms are below the leader's, and the variance at the smoothed tables."""
+        value, variance = self.estimates(), self._spread(leader).sum(axis=1)
+        if rejected is not None:
+            variance[rejected | rejected[leader]] = np.inf
+        return Estimated(value[leader] - value, variance, np.zeros(len(value)))
 
     def variance_reduction(
         self, leader: int, weights: Floats, rejected: Rejected = None, pending: Floats | None = None

@@ -198,28 +198,31 @@ class PolicyState:
         return value
 
     @cached_property
-    def differences(self) -> Differences:
-        """How far each arm is below the leader, by the most specific estimator."""
-        said, by = self._differences
+    def smoothed(self) -> Differences:
+        """How far the estimates are below the leader's, and the variances: of what was never seen these are large.
+
+        By the most specific estimator. It is for choosing what to play.
+        """
+        said, by = most_specific_estimate(
+            self.pairwise, lambda model: model.smoothed_differences(self.leader, self.rejected)
+        )
         return Differences(said.value, said.variance, by)
 
     @cached_property
     def cautious(self) -> Differences:
-        """The same with the square of the bias bound in the variance: to choose what to play.
+        """How far each arm is below the leader by unbiased estimates, the square of the bias bound in the variance.
+
+        By the most specific estimator: to choose what to play until it stops.
 
         Where that square is more than the variance, as of a large table of which little was seen, the estimator that
         has the smallest sum of the two says how far: of a bias bound little is left to chance.
         """
-        return self._with_bias(*self._differences)
+        return self._with_bias(*most_specific_estimate(self.pairwise, partial(_differences, self)))
 
     def decisive(self, tolerance: float) -> Differences:
         """Return the same with variances no less than where each arm is better by a tolerance: to decide to stop."""
         by_one = partial(_differences, self, epsilon=tolerance)
         return self._with_bias(*most_specific_estimate(self.pairwise, by_one), epsilon=tolerance)
-
-    @cached_property
-    def _differences(self) -> tuple[Estimated, NDArray[np.intp]]:
-        return most_specific_estimate(self.pairwise, partial(_differences, self))
 
     def _with_bias(self, said: Estimated, by: NDArray[np.intp], epsilon: float | None = None) -> Differences:
         gap, variance = said.value, said.variance + said.bias_bound**2

@@ -104,9 +104,9 @@ class Informed(SamplingRule):
         weights = [np.where(told.by == k, worth, 0.0) for k in range(len(state.pairwise))]
         return [_most(state, weights, pending)] * times
 
+    @abstractmethod
     def told(self, state: PolicyState) -> Differences:
         """Return the differences, each by one estimator."""
-        return state.differences
 
     @abstractmethod
     def worth(self, state: PolicyState) -> Floats:
@@ -153,13 +153,18 @@ class GreatestProgress(Informed):
 class HighestChallenger(Informed):
     """The action that reduces the variance of the leader's difference from one challenger most, for its cost.
 
-    The challenger has the highest index: its estimate and one standard error of the difference. The recommendation
-    is good after few plays, and certified later than by `GreatestProgress`.
+    The challenger has the highest index: its estimate and one standard error of the difference, that of the smoothed
+    estimates: what was never seen is uncertain, not sure. The recommendation is good after few plays, and certified
+    later than by `GreatestProgress`.
     """
+
+    def told(self, state: PolicyState) -> Differences:
+        """Return the differences of the estimates by which it recommends."""
+        return state.smoothed
 
     def worth(self, state: PolicyState) -> Floats:
         """Return 1 for the challenger."""
-        variance = state.differences.variance
+        variance = self.told(state).variance
         index = np.where(variance > LEAST_VARIANCE, state.estimates + np.sqrt(variance), -np.inf)
         index[state.leader] = -np.inf
         return np.asarray(np.arange(len(index)) == index.argmax(), dtype=np.float64)
