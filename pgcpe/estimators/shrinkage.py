@@ -18,9 +18,6 @@ Floats = NDArray[np.float64]
 FEWEST_PARENTS = 3
 """Of fewer parents a model of pairs has as many coefficients as the table has rows."""
 
-ORDERS = 3
-"""The models: the same in all rows, parents that add up, and pairs of parents that do."""
-
 RIDGE = 2.0
 """In plays: how much each coefficient but the mean is held near 0."""
 
@@ -32,7 +29,7 @@ LEAST = 0.02
 
 
 class Interactions(NamedTuple):
-    """Nested linear models of the rows of a table: the mean, then the states of its parents, then those of pairs.
+    """Two nested linear models of the rows of a table: the states of its parents add up, or those of pairs do.
 
     Attributes
     ----------
@@ -54,14 +51,13 @@ class Interactions(NamedTuple):
         >>> Interactions.of((2, 2)).design.tolist()
         [[1.0, -0.5, -0.5, 0.5], [1.0, -0.5, 0.5, -0.5], [1.0, 0.5, -0.5, -0.5], [1.0, 0.5, 0.5, 0.5]]
         >>> Interactions.of((2, 3)).widths
-        (1, 4, 6)
+        (4, 6)
         """
         states = np.indices(cards).reshape(len(cards), -1)
         alone = [[(states[j] == k) - 1.0 / card for k in range(1, card)] for j, card in enumerate(cards)]
         pairs = [2.0 * u * v for a, b in itertools.combinations(alone, 2) for u in a for v in b]  # in steps of 1 too
-        orders = [[np.ones(math.prod(cards))], [column for of_parent in alone for column in of_parent], pairs]
-        widths = tuple(itertools.accumulate(len(columns) for columns in orders))
-        return cls(np.column_stack([column for columns in orders for column in columns]), widths)
+        additive = [np.ones(math.prod(cards)), *itertools.chain(*alone)]
+        return cls(np.column_stack([*additive, *pairs]), (len(additive), len(additive) + len(pairs)))
 
 
 def drawn_shares(counts: Floats, models: Interactions) -> Floats:
@@ -98,7 +94,7 @@ def _fits(counts: Floats, models: Interactions) -> tuple[Floats, Floats]:
     seen[0, 0] += 0.5 * states - RIDGE
     toward = design.T @ counts
     toward[0] += 0.5
-    fitted, leverage = np.empty((ORDERS, rows, states)), np.empty((ORDERS, rows))
+    fitted, leverage = np.empty((len(models.widths), rows, states)), np.empty((len(models.widths), rows))
     for order, d in enumerate(models.widths):
         moved = design[:, :d] @ np.linalg.inv(seen[:d, :d])
         fitted[order] = moved @ toward[:d]
@@ -114,14 +110,15 @@ def _averaged(counts, fitted, leverage):  # type: ignore[no-untyped-def]
     time of the first use.
     """
     rows, states = counts.shape
-    n, fit, plain = np.zeros(rows), np.zeros((ORDERS, len(STRENGTHS))), 0.0
+    orders = len(fitted)
+    n, fit, plain = np.zeros(rows), np.zeros((orders, len(STRENGTHS))), 0.0
     for r in range(rows):
         for k in range(states):
             n[r] += counts[r, k]
         for k in range(states):
             c = counts[r, k]
             if c > 0:
-                for order in range(ORDERS):
+                for order in range(orders):
                     share = _cut(fitted[order, r], k, leverage[order, r])
                     for j, strength in enumerate(STRENGTHS):
                         fit[order, j] += c * math.log((c - 1.0 + strength * share) / (n[r] - 1.0 + strength))
@@ -129,7 +126,7 @@ def _averaged(counts, fitted, leverage):  # type: ignore[no-untyped-def]
     greatest = max(plain, fit.max())
     weight, of_plain = np.empty_like(fit), math.exp(plain - greatest)
     total = of_plain
-    for order in range(ORDERS):
+    for order in range(orders):
         for j in range(len(STRENGTHS)):
             weight[order, j] = math.exp(fit[order, j] - greatest)
             total += weight[order, j]
@@ -138,7 +135,7 @@ def _averaged(counts, fitted, leverage):  # type: ignore[no-untyped-def]
     for r in range(rows):
         for k in range(states):
             share = of_plain * (counts[r, k] + 0.5) / (n[r] + 0.5 * states)
-            for order in range(ORDERS):
+            for order in range(orders):
                 model = _cut(fitted[order, r], k, 0.0)
                 for j, strength in enumerate(STRENGTHS):
                     share += weight[order, j] * (counts[r, k] + strength * model) / (n[r] + strength)
