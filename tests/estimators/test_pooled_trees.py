@@ -332,3 +332,20 @@ def test_contradictions_are_looked_for_where_plays_are_new_and_everywhere_now_an
     fresh = PooledTrees().start(bandit)
     fresh.update(trees._rounds.samples())
     assert fresh.contradictions(0.05).all()
+
+
+def test_smoothed_differences_are_those_of_the_estimates():
+    """Variances are added, those of the arms' own plays where they say more."""
+    made = experiment_2(1)
+    trees = taught(made)
+    for leader in (0, 3):
+        gap, variance, off = trees.smoothed_differences(leader)
+        assert gap == pytest.approx(trees.estimates()[leader] - trees.estimates(), abs=1e-15)
+        own = trees._smoothed(None).variance
+        others = np.arange(len(own)) != leader
+        assert variance[others] == pytest.approx((own + own[leader])[others], rel=1e-12)
+        assert variance[leader] == 0.0
+        assert not off.any()
+    nothing = PooledTrees().start(made.bandit)
+    assert (np.delete(nothing.smoothed_differences(0).variance, 0) > 0.1).all()
+    assert not nothing.differences(0).variance.any()

@@ -232,13 +232,32 @@ def test_a_gain_is_the_fall_of_the_variances_as_every_row_grows_by_its_reach():
     assert model.variance_reduction(0, np.eye(5)[0]) == pytest.approx(0.0, abs=1e-18)  # the leader against itself
 
 
+def test_smoothed_differences_are_of_the_estimates_and_uncertain_where_nothing_was_seen():
+    """Row by row the variance that `variance_reduction` is taken off, a row never seen as if of half a play."""
+    network, bandit = three_states()
+    actions = [do(A=0)] * 90 + [do(A=1)] * 30
+    narrow = TableModel().start(bandit)
+    narrow.update(bandit.encode(actions, SimulatedEnvironment(network, seed=3).perform(actions)))
+    for model in (taught(), narrow):
+        n = np.concatenate([c.sum(axis=-1).ravel() for c in model.counts_])
+        for leader in range(len(bandit.arms)):
+            gap, variance, off = model.smoothed_differences(leader)
+            assert gap == pytest.approx(model.estimates()[leader] - model.estimates(), abs=1e-15)
+            assert variance == pytest.approx((by_rows(model, leader) / np.maximum(n, 0.5)).sum(axis=1), abs=1e-15)
+            assert not off.any()
+    # do(A=2) was never played: the plain estimates are off by at most something, with next to no variance
+    assert narrow.differences(0).variance[1] < 0.01 < 0.1 < narrow.smoothed_differences(0).variance[1]
+    assert narrow.differences(0).bias_bound[1] > 0.5
+
+
 def test_distrusted_arms_are_not_compared():
     model = taught()
     rejected = np.array([False, True, False, False, False])
     assert np.isnan(model.estimates(rejected)).tolist() == rejected.tolist()
-    for said in (model.plug_in(rejected), model.differences(0, rejected)):
+    for said in (model.plug_in(rejected), model.differences(0, rejected), model.smoothed_differences(0, rejected)):
         assert np.isinf(said.variance).tolist() == rejected.tolist()
-    assert np.isinf(model.differences(1, rejected).variance).all()
+    for ask in (model.differences, model.smoothed_differences):
+        assert np.isinf(ask(1, rejected).variance).all()
 
 
 # -------------------------------------------------------------------------------------------------------------- trees
