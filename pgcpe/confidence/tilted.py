@@ -44,7 +44,8 @@ PRIOR = 0.5
 """What predictions add to the count of every state."""
 
 
-def epoch_share(j: int) -> float:
+@njit(cache=True)
+def epoch_share(j):  # type: ignore[no-untyped-def]
     """Return the share of the predictions of all rows that begin at an epoch, from 0 on; the sum of all is .1."""
     return (1.0 - MULTIPLIER_SHARE * len(MULTIPLIERS)) / ((j + 1) * (j + 2))
 
@@ -226,7 +227,7 @@ def _log_evidence(bets, p, exponents, by_p, by_exponent):  # type: ignore[no-unt
                 parts[k] += predicted[b] + max(apart, 0.0) + np.log1p(np.exp(-abs(apart)))
                 inside[k, b] = 1.0 / (1.0 + np.exp(min(-apart, FAR)))
     for i in range(n_mixed):
-        share = (1.0 - MULTIPLIER_SHARE * n_k) / ((bets.mixed[i] + 1) * (bets.mixed[i] + 2))
+        share = epoch_share(bets.mixed[i])
         left -= share
         against = _log_likelihood(bets, np.full(n_brackets, bets.mixed[i]), p)
         parts[n_k + i] = np.log(share) + ((bets.mixed_predicted[i] - against) * bets.mixed_brackets[i]).sum()

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.confidence.tilted import PRIOR, Bets, RowBets, log_predictive, stakes
+from pgcpe.models.derivatives import Layout
 from pgcpe.models.second_order import DifferenceOfActions
 from pgcpe.models.simplices import RowsInBox
 from pgcpe.models.tilted_search import BetsOnParameters, BetsOnTables, Coordinates, RowsInErrors, TiltedNull
 
-__all__ = ["RowwiseBets", "TiltedBets", "epoch_start", "epochs_begun", "unit_rewards"]
+__all__ = ["BetsByArm", "RowwiseBets", "TiltedBets", "epoch_start", "epochs_begun", "unit_rewards"]
 
 Floats = NDArray[np.float64]
 
@@ -217,6 +218,25 @@ class TiltedBets(ABC):
         moved = [self._brackets(then, arm) for then in (leader, *(epoch.leader for epoch in self.epochs))]
         at = self._coordinates(np.any(moved, axis=0))
         return TiltedNull(self.of(arm), leader=leader, arm=arm, epsilon=self._epsilon, at=at)
+
+
+class BetsByArm(TiltedBets):
+    """The bets of arms of which each has one process, whoever leads."""
+
+    _layout: Layout
+
+    def follow(self, leader: int, plays: int) -> None:
+        """Begin an epoch with a leader if it is time."""
+        if plays >= self.due:
+            self.begin(leader, plays)
+
+    def process(self, leader: int, arm: int) -> tuple[int, ...]:
+        """Return which process is to refute that an arm is better than a leader: that of the arm, whoever leads."""
+        return (arm,)
+
+    def bets_against(self, leader: int) -> NDArray[np.bool_]:
+        """Return which arms there are bets on: all."""
+        return np.ones(len(self._layout.forced), dtype=np.bool_)
 
 
 class RowwiseBets(TiltedBets):

@@ -8,7 +8,7 @@ from scipy.linalg import block_diag
 from scipy.special import xlogy
 
 from pgcpe.estimators.pooled_bglm import PooledBGLM
-from pgcpe.estimators.tilted_bets import TiltedBets, unit_rewards
+from pgcpe.estimators.tilted_bets import BetsByArm, unit_rewards
 from pgcpe.models.derivatives import Layout
 from pgcpe.models.second_order import PairOfActions
 from pgcpe.models.tilted_equations import AlongCoefficients, BetsOnEquations
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-class TiltedEquations(TiltedBets):
+class TiltedEquations(BetsByArm):
     """The bets of every arm on the equations of a model, along its difference to the leader of each epoch.
 
     The rows of a node are a bracket. What is predicted in an epoch is what the fit at its start says.
@@ -43,19 +43,6 @@ class TiltedEquations(TiltedBets):
         self._equations = model.equations
         n_rows = len(layout.width)  # each by the probabilities of both states: none by its mean alone
         super().__init__(layout.width, self._equations.node_of_row, n_rows, values, epsilon / width)
-
-    def follow(self, leader: int, plays: int) -> None:
-        """Begin an epoch with a leader if it is time."""
-        if plays >= self.due:
-            self.begin(leader, plays)
-
-    def process(self, leader: int, arm: int) -> tuple[int, ...]:
-        """Return which process is to refute that an arm is better than a leader: that of the arm, whoever leads."""
-        return (arm,)
-
-    def bets_against(self, leader: int) -> Bools:
-        """Return which arms there are bets on: all."""
-        return np.ones(len(self._layout.forced), dtype=np.bool_)
 
     def _counts(self) -> tuple[Floats, Floats]:
         return self._tables.counts.copy(), np.zeros((0, len(self._values)))

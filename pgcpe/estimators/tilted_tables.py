@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgcpe.estimators.table_model import TableCounts
-from pgcpe.estimators.tilted_bets import RowwiseBets, unit_rewards
+from pgcpe.estimators.tilted_bets import BetsByArm, RowwiseBets, unit_rewards
 from pgcpe.models.derivatives import Layout
 from pgcpe.models.second_order import PairOfActions
 
@@ -18,7 +18,7 @@ MOST_CONFIGURATIONS = 2**18
 """Networks with more, summed over the actions, take minutes to search."""
 
 
-class TiltedTables(RowwiseBets):
+class TiltedTables(BetsByArm, RowwiseBets):
     """The bets of every arm on the tables of a network, along its difference to the leader of each epoch.
 
     Parameters
@@ -42,19 +42,6 @@ class TiltedTables(RowwiseBets):
         self._reward_entry = self._layout.entry_start[-2]
         pair, reward_row = PairOfActions(self._layout, self._unit), int(self._layout.row_start[-2])
         super().__init__(pair, self._layout.width, reward_row, values, epsilon / width)
-
-    def follow(self, leader: int, plays: int) -> None:
-        """Begin an epoch with a leader if it is time."""
-        if plays >= self.due:
-            self.begin(leader, plays)
-
-    def process(self, leader: int, arm: int) -> tuple[int, ...]:
-        """Return which process is to refute that an arm is better than a leader: that of the arm, whoever leads."""
-        return (arm,)
-
-    def bets_against(self, leader: int) -> NDArray[np.bool_]:
-        """Return which arms there are bets on: all."""
-        return np.ones(len(self._layout.forced), dtype=np.bool_)
 
     def _counts(self) -> tuple[Floats, Floats]:
         counts = self._tables.counts
