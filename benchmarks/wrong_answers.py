@@ -66,7 +66,7 @@ SOUND = {**TRUSTING, DIRECT: VARIANTS[DIRECT]}
 """Whose guarantee holds, at least in the limit, where the graph is right."""
 
 STUDIES: dict[str, Study] = {
-    "random networks": Study(500, 1500, SOUND),
+    "random networks": Study(2000, 1500, SOUND),
     "near ties": Study(200, 20_000, SOUND),
     "eighty arms, one apart": Study(300, 30_000, SOUND, epsilon=0.2),
     "wrong graphs": Study(200, 3000, VARIANTS),
