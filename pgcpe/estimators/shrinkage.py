@@ -69,7 +69,8 @@ def drawn_shares(counts: Floats, models: Interactions) -> Floats:
     With many plays a row the counts alone decide.
 
     Leaving a play out of a least-squares fit takes no second fit: with h the leverage of a play in its row, the share
-    of its own state becomes (g - h) / (1 - h), those of the others g / (1 - h).
+    of its own state becomes (g - h) / (1 - h), those of the others g / (1 - h). A reward that is measured counts in
+    parts for both ends of its range; where an end has less than a play all of that is left out.
 
     Parameters
     ----------
@@ -118,11 +119,12 @@ def _averaged(counts, fitted, leverage):  # type: ignore[no-untyped-def]
         for k in range(states):
             c = counts[r, k]
             if c > 0:
+                out = min(c, 1.0)
                 for order in range(orders):
-                    share = _cut(fitted[order, r], k, leverage[order, r])
+                    share = _cut(fitted[order, r], k, out * leverage[order, r])
                     for j, strength in enumerate(STRENGTHS):
-                        fit[order, j] += c * math.log((c - 1.0 + strength * share) / (n[r] - 1.0 + strength))
-                plain += c * math.log((c - 0.5) / (n[r] - 1.0 + 0.5 * states))
+                        fit[order, j] += c * math.log((c - out + strength * share) / (n[r] - out + strength))
+                plain += c * math.log((c - out + 0.5) / (n[r] - out + 0.5 * states))
     greatest = max(plain, fit.max())
     weight, of_plain = np.empty_like(fit), math.exp(plain - greatest)
     total = of_plain

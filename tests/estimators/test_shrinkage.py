@@ -29,7 +29,7 @@ def by_definition(counts, models):
     fits = np.zeros(len(shares))
     for r, k in np.argwhere(counts > 0):
         others = counts.copy()
-        others[r, k] -= 1
+        others[r, k] -= min(1.0, counts[r, k])
         without = {d: cut(fitted(others, models.design[:, :d])[r]) for d in models.widths}
         for j, prior in enumerate([np.full(m, 0.5), *(M * without[d] for d, M in candidates)]):
             fits[j] += counts[r, k] * math.log((others[r] + prior)[k] / (others[r] + prior).sum())
@@ -47,6 +47,15 @@ def test_shares_are_those_of_the_definition(cards, states, plays):
     shares = drawn_shares(counts, models)
     np.testing.assert_allclose(shares, by_definition(counts, models), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("plays", [3, 12, 300])
+def test_a_measured_reward_counts_in_parts(plays):
+    models, rng = Interactions.of((2, 2, 3)), np.random.default_rng(plays)
+    row, y = rng.integers(0, 12, plays), rng.beta(0.5, 1.0, plays)
+    counts = np.stack([np.bincount(row, part, 12) for part in (1.0 - y, y)], axis=1)
+    assert ((counts > 0) & (counts < 1)).any() == (plays < 300)
+    np.testing.assert_allclose(drawn_shares(counts, models), by_definition(counts, models), rtol=1e-9, atol=1e-12)
 
 
 def test_without_plays_all_shares_are_equal():

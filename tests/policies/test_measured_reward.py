@@ -104,6 +104,23 @@ def test_the_less_the_better_is_the_mirror_of_the_more_the_better(name):
     np.testing.assert_allclose(LOW + HIGH - more.intervals.upper, less.intervals.lower, atol=1e-9)
 
 
+def test_of_three_causes_it_is_estimated_by_the_tables_too():
+    """Rows of large tables are shrunk: a play counts in parts for both ends of the range, which leave one out."""
+    made = parallel([0.5, 0.5, 0.5], [0.4, 0.2, 0.1], 0.2)
+    bandit = CausalBandit(made.network, reward="Y", arms=made.bandit.listed, reward_range=(LOW, HIGH))
+    policy, rng = PooledCCPE(bandit, epsilon=5), np.random.default_rng(0)
+    rows = pd.DataFrame(rng.integers(0, 2, (4_000, 3)), columns=["X1", "X2", "X3"])
+    share = 0.2 + rows @ [0.4, 0.2, 0.1]
+    rows["Y"] = LOW + (HIGH - LOW) * rng.beta(2 * share, 2 * (1 - share))
+    policy.tell(do(), rows[:12])
+    assert np.isfinite(policy.state.pairwise[-1].estimates()).all()
+    policy.tell(do(), rows[12:])
+    found = policy.state.pairwise[-1].estimates()
+    # a mean of 2,000 rewards has a standard error of .5 / sqrt(3 * 2,000) of the range at most; four of them
+    truth = [0.2 + sum(w * arm.get(v, 0.5) for v, w in (("X1", 0.4), ("X2", 0.2), ("X3", 0.1))) for arm in bandit.arms]
+    assert found == pytest.approx(truth, abs=4 * 0.5 / math.sqrt(6_000))
+
+
 def test_what_was_told_comes_back_from_history_and_from_csv(tmp_path):
     noise = RewardNoise("Y", (LOW, HIGH), "censored", values={0: 10.0, 1: 90.0})
     environment = SimulatedEnvironment(QUESTION.network, seed=1, reward_noise=noise)
