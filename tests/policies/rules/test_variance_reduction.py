@@ -133,7 +133,7 @@ def test_the_choice_is_the_greatest_gain_for_its_cost():
 def test_the_worth_of_arms_by_hand():
     """exp(-z) z / variance for z = max(gap + epsilon, s)^2 / (2 variance), of the arms open; and the highest index."""
     bandit = question()
-    gap, variance = [0.0, 0.2, 0.1, -0.05, 0.3], [0.0, 0.01, 0.04, 0.01, 0.05]
+    gap, variance = [0.0, 0.2, 0.1, -0.05, 0.3], [0.0, 0.01, 0.04, 0.0144, 0.05]
     estimates = 0.5 - np.array(gap)
     now = state(bandit, models=[Fixed(gap, variance)], epsilon=0.02, estimates=estimates)
     z = [0, 0.22**2 / 0.02, 0.5, 0.5, 0.32**2 / 0.1]
@@ -142,9 +142,9 @@ def test_the_worth_of_arms_by_hand():
         worth = GreatestProgress(Open(*arms)).worth(now)
         assert worth / worth.max() == pytest.approx(expected / expected.max(), rel=1e-12)
     assert GreatestProgress(Open()).worth(now).nonzero()[0].tolist() == [1]  # nothing open: the challenger
-    # indices .1 - .2, .2 - .1, .1 + .05, .2236 - .3
+    # indices 1.5 s - gap: .15 - .2, .3 - .1, .18 + .05, .3354 - .3
     assert HighestChallenger().worth(now).tolist() == [0, 0, 0, 1, 0]
-    wider = Fixed(gap, [0, 0.01, 0.09, 0.01, 0.05])
+    wider = Fixed(gap, [0, 0.01, 0.0576, 0.0144, 0.05])  # .36 - .1; with one error .14 would be below .17
     assert HighestChallenger().worth(state(bandit, models=[wider], estimates=estimates))[2] == 1
 
 
