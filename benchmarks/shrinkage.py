@@ -21,7 +21,7 @@ import stops
 from frame import as_markdown, main
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from random_networks import question, random_network
+from wrong_answers import posed
 
 from pgcpe import CausalBandit, SimulatedEnvironment, do
 from pgcpe.estimators.shrinkage import FEWEST_PARENTS, LEAST, RIDGE, STRENGTHS, Interactions, drawn_shares
@@ -110,10 +110,9 @@ def first_networks() -> tuple[int, ...]:
 
 
 def random_question(seed: int) -> tuple[CausalBandit, SimulatedEnvironment]:
-    """Return the question of wrong_answers.py of that seed."""
-    rng = np.random.default_rng(np.random.SeedSequence([0, seed]))
-    network = random_network(rng)
-    return question(network, rng), SimulatedEnvironment(network, seed=np.random.SeedSequence([17, seed]))
+    """Return the question of `wrong_answers.py` of that seed, and its environment."""
+    network, bandit = posed(RANDOM, seed)
+    return bandit, SimulatedEnvironment(network, seed=np.random.SeedSequence([17, seed]))
 
 
 def run(name: str, seed: int) -> list[dict[str, object]]:

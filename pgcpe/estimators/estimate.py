@@ -19,7 +19,32 @@ class ValueAndError(NamedTuple):
     se: float
 
 
-class Estimate(ValueAndError):
+class ValueWithin(ValueAndError):
+    """A value and its standard error that know between which ends the value lies, and print as an interval."""
+
+    ends: tuple[float, float]
+
+    def __new__(cls, value: float, se: float, ends: tuple[float, float] | None = None) -> Self:
+        """Return the pair of value and standard error, which remembers the ends, by default those of its class."""
+        made = super().__new__(cls, value, se)
+        made.ends = cls.ends if ends is None else ends
+        return made
+
+    def _replace(self, **changed: Any) -> Self:
+        return type(self)(**{**self._asdict(), "ends": self.ends, **changed})
+
+    def confidence_interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
+        """Return ``value -+ z se``, cut off at the ends; it holds with this probability for large samples."""
+        return _interval(self.value, self.se, confidence_level, self.ends)
+
+    def __str__(self) -> str:
+        return _words(self.value, self.se, self.confidence_interval(), _decimals(self.ends))
+
+    def _repr_markdown_(self) -> str:
+        return str(self)
+
+
+class Estimate(ValueWithin):
     """An estimate of an expected reward and its standard error, which is infinite where nothing determines the value.
 
     Attributes
@@ -27,7 +52,7 @@ class Estimate(ValueAndError):
     value, se
         In the unit of the outcome.
     ends
-        The least and the largest value that there can be.
+        The least and the largest value that there can be, by default 0 and 1.
 
     Examples
     --------
@@ -37,29 +62,10 @@ class Estimate(ValueAndError):
     >>> low, high = estimate.confidence_interval(0.99)
     """
 
-    ends: tuple[float, float] = (0.0, 1.0)
-
-    def __new__(cls, value: float, se: float, ends: tuple[float, float] = (0.0, 1.0)) -> Self:
-        """Return the pair of value and standard error, which remembers the ends."""
-        made = super().__new__(cls, value, se)
-        made.ends = ends
-        return made
-
-    def _replace(self, **changed: Any) -> Self:
-        return type(self)(**{**self._asdict(), "ends": self.ends, **changed})
-
-    def confidence_interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
-        """Return ``value -+ z se`` as far as values go, by default 0 to 1; with this probability for large samples."""
-        return _interval(self.value, self.se, confidence_level, self.ends)
-
-    def __str__(self) -> str:
-        return _words(self.value, self.se, self.confidence_interval(), _decimals(self.ends))
-
-    def _repr_markdown_(self) -> str:
-        return str(self)
+    ends = (0.0, 1.0)
 
 
-class Contrast(ValueAndError):
+class Contrast(ValueWithin):
     """An estimate of how much more one action is expected to yield than another, and its standard error.
 
     Attributes
@@ -67,7 +73,7 @@ class Contrast(ValueAndError):
     value, se
         In the unit of the outcome.
     ends
-        The least and the largest difference that there can be.
+        The least and the largest difference that there can be, by default -1 and 1.
 
     Examples
     --------
@@ -75,26 +81,7 @@ class Contrast(ValueAndError):
     -0.0123, 95 % confidence interval -0.0201 to -0.0045
     """
 
-    ends: tuple[float, float] = (-1.0, 1.0)
-
-    def __new__(cls, value: float, se: float, ends: tuple[float, float] = (-1.0, 1.0)) -> Self:
-        """Return the pair of value and standard error, which remembers the ends."""
-        made = super().__new__(cls, value, se)
-        made.ends = ends
-        return made
-
-    def _replace(self, **changed: Any) -> Self:
-        return type(self)(**{**self._asdict(), "ends": self.ends, **changed})
-
-    def confidence_interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
-        """Return ``value -+ z se`` as far as differences go, by default -1 to 1; so probable for large samples."""
-        return _interval(self.value, self.se, confidence_level, self.ends)
-
-    def __str__(self) -> str:
-        return _words(self.value, self.se, self.confidence_interval(), _decimals(self.ends))
-
-    def _repr_markdown_(self) -> str:
-        return str(self)
+    ends = (-1.0, 1.0)
 
 
 def _interval(value: float, se: float, confidence_level: float, ends: tuple[float, float]) -> tuple[float, float]:

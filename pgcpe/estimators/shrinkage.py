@@ -55,7 +55,8 @@ class Interactions(NamedTuple):
         """
         states = np.indices(cards).reshape(len(cards), -1)
         alone = [[(states[j] == k) - 1.0 / card for k in range(1, card)] for j, card in enumerate(cards)]
-        pairs = [2.0 * u * v for a, b in itertools.combinations(alone, 2) for u in a for v in b]  # in steps of 1 too
+        # of two states each the columns of pairs take steps of 1, as those of a parent do
+        pairs = [2.0 * u * v for a, b in itertools.combinations(alone, 2) for u in a for v in b]
         additive = [np.ones(math.prod(cards)), *itertools.chain(*alone)]
         return cls(np.column_stack([*additive, *pairs]), (len(additive), len(additive) + len(pairs)))
 

@@ -116,7 +116,9 @@ def test_of_three_causes_it_is_estimated_by_the_tables_too():
     assert np.isfinite(policy.state.pairwise[-1].estimates()).all()
     policy.tell(do(), rows[12:])
     found = policy.state.pairwise[-1].estimates()
-    # a mean of 2,000 rewards has a standard error of .5 / sqrt(3 * 2,000) of the range at most; four of them
+    # Beta(2 s, 2 (1 - s)) has the variance s (1 - s) / 3, on average at most .2 / 3 where an arm has a variance of
+    # (.4^2 + .2^2) / 4 / 4,000 from the shares of the other causes: a standard error of sqrt(.2 / 6,000 + 1.25e-5) =
+    # .0068 at most, 3.8 of which are the tolerance of .0258
     truth = [0.2 + sum(w * arm.get(v, 0.5) for v, w in (("X1", 0.4), ("X2", 0.2), ("X3", 0.1))) for arm in bandit.arms]
     assert found == pytest.approx(truth, abs=4 * 0.5 / math.sqrt(6_000))
 
